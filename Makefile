@@ -1,0 +1,35 @@
+# Every target makes .venv itself; the second time it takes seconds.
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint bench results clean
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+BIN := .venv/bin
+NATIVE := CMakeLists.txt $(wildcard native/*/*)
+
+help: ## show the targets
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/'
+
+.venv/installed: pyproject.toml $(NATIVE)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "PlaneZip needs Python >= 3.11; say which with: make PYTHON=python3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[train,report,dev]'
+	@touch $@
+
+test: .venv/installed ## run the test suite
+	$(BIN)/python -m pytest
+
+test-slow: .venv/installed ## run the tests that take minutes
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/installed ## check style, types and layers
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+demo: .venv/installed ## trace, capture, plan and simulate ResNet-50; writes out/demo
+	$(BIN)/planezip demo --out out/demo
+
+clean: ## remove everything that the other targets made
+	rm -rf .venv build out

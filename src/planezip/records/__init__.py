@@ -1,0 +1,34 @@
+"""Frozen records that pass between the layers, with JSON in and out."""
+
+from planezip.records.capture import Capture, TensorCapture, WireSizes
+from planezip.records.plan import Action, Plan, Step, Swap
+from planezip.records.platform import Platform, platform, platforms
+from planezip.records.store import from_json, load, save, to_json, write_atomically
+from planezip.records.timeline import Event, Timeline
+from planezip.records.trace import Kind, Op, Phase, Precision, Storage, Trace
+
+__all__ = [
+    "Action",
+    "Capture",
+    "Event",
+    "Kind",
+    "Op",
+    "Phase",
+    "Plan",
+    "Platform",
+    "Precision",
+    "Step",
+    "Storage",
+    "Swap",
+    "TensorCapture",
+    "Timeline",
+    "Trace",
+    "WireSizes",
+    "from_json",
+    "load",
+    "platform",
+    "platforms",
+    "save",
+    "to_json",
+    "write_atomically",
+]

@@ -1,0 +1,81 @@
+"""A plan as an explicit program: what is computed when, into which buffer, and what moves.
+
+A plan leaves nothing to be decided by whoever runs it. The simulator executes it, the checker
+proves it, a runtime can run it; only planners know why it looks the way it does.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Action = Literal["keep", "swap", "drop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator execution.
+
+    Attributes:
+        op: index in Trace.ops. Views have no step.
+        into: the buffer of every storage in ops[op].writes, in that order. Buffer b < number of
+            storages is storage b's own; further buffers are Plan.scratch. A buffer that is not
+            resident is allocated; one that is resident is written in place.
+        free: buffers released after the step.
+        replay_for: the dropped storage whose replay this step belongs to, -1 outside replays.
+    """
+
+    op: int
+    into: tuple[int, ...]
+    free: tuple[int, ...] = ()
+    replay_for: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """One swapped storage; all times are indices into Plan.steps.
+
+    Attributes:
+        storage: id of the storage, also its buffer.
+        out_after: the copy to the host may start after this step (-1: before the first), its
+            last write.
+        release_after: its last use before it leaves; the buffer is freed when this step is over
+            and the copy is complete.
+        prefetch_before: the copy back may start when this step is about to start.
+        needed_by: the first step that reads it again.
+    """
+
+    storage: int
+    out_after: int
+    release_after: int
+    prefetch_before: int
+    needed_by: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do with every saved activation of a trace within a budget.
+
+    Attributes:
+        model, platform: what it was made for.
+        policy: the policy that made it, e.g. "planezip".
+        candidate: the candidate of the portfolio that was kept, e.g. "recompute/copy eta=0.75".
+        budget_bytes: limit on activation memory.
+        actions: saved storage id -> action.
+        ratios: saved storage id -> predicted compression ratio of its transfer.
+        steps: the program, in execution order.
+        swaps: the transfers.
+        scratch: storage id of every further buffer: buffer number_of_storages + i holds an
+            earlier version of storage scratch[i] for the time of a replay.
+        predicted_s: simulated duration of the iteration with the predicted ratios, 0 if unknown.
+    """
+
+    model: str
+    platform: str
+    policy: str
+    candidate: str
+    budget_bytes: int
+    actions: dict[int, Action]
+    ratios: dict[int, float]
+    steps: tuple[Step, ...]
+    swaps: tuple[Swap, ...]
+    scratch: tuple[int, ...] = ()
+    predicted_s: float = 0.0

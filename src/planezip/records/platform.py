@@ -1,0 +1,73 @@
+"""A GPU with its host link and compression engine, as numbers (paper Table II)."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from planezip.errors import InputError
+from planezip.records.trace import Op, Precision
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A modelled platform; all rates are per second, link and engine rates per direction.
+
+    Attributes:
+        math_efficiency, memory_efficiency: achievable fraction of the peak.
+        launch_s: overhead of starting one operator.
+        copy_setup_s: overhead of starting one transfer.
+    """
+
+    name: str
+    gpu: str
+    precision: Precision
+    peak_flops_per_s: float
+    math_efficiency: float
+    memory_bytes_per_s: float
+    memory_efficiency: float
+    d2h_bytes_per_s: float
+    h2d_bytes_per_s: float
+    engine_bytes_per_s: float
+    launch_s: float = 4e-6
+    copy_setup_s: float = 5e-6
+
+    def op_s(self, op: Op) -> float:
+        """Duration of an operator (paper IV): launch, plus the larger of math and memory time.
+
+        A view moves no data and takes no time. The optimizer is modelled as one memory-bound
+        pass, so its operators pay no launch; the first one after backward is charged it once by
+        `op_seconds`.
+        """
+        if op.is_view:
+            return 0.0
+        memory_s = op.bytes_at(self.precision) / (self.memory_bytes_per_s * self.memory_efficiency)
+        if op.phase == "optimizer":
+            return memory_s
+        return self.launch_s + max(
+            op.flops / (self.peak_flops_per_s * self.math_efficiency), memory_s
+        )
+
+    def copy_s(self, raw_bytes: int, ratio: float, link_bytes_per_s: float) -> float:
+        """Time on a copy queue (Eq. 2), set-up included; the engine is bypassed if it is slower."""
+        raw_s = raw_bytes / link_bytes_per_s
+        compressed_s = max(
+            raw_bytes / (ratio * link_bytes_per_s), raw_bytes / self.engine_bytes_per_s
+        )
+        return self.copy_setup_s + min(raw_s, compressed_s)
+
+
+@cache
+def platforms() -> dict[str, Platform]:
+    """All platforms of data/platforms.toml by name."""
+    text = (files("planezip") / "data" / "platforms.toml").read_text()
+    return {name: Platform(name=name, **row) for name, row in tomllib.loads(text).items()}
+
+
+def platform(name: str) -> Platform:
+    """The platform called `name`; InputError names those that exist."""
+    try:
+        return platforms()[name]
+    except KeyError:
+        known = ", ".join(sorted(platforms()))
+        raise InputError(f"unknown platform {name!r}; choose one of {known}") from None

@@ -1,0 +1,32 @@
+"""Units: decimal gigabytes as in the paper's tables, and sizes as people write them."""
+
+import re
+
+from planezip.errors import InputError
+
+GB = 1_000_000_000
+MIB = 1 << 20
+
+_FACTORS = {
+    "": 1,
+    "b": 1,
+    **{f"{p}b": 1000 ** (i + 1) for i, p in enumerate("kmgt")},
+    **{f"{p}ib": 1024 ** (i + 1) for i, p in enumerate("kmgt")},
+}
+
+
+def parse_bytes(text: str) -> int:
+    """Read '2GiB', '500 MB' or '4096' as a number of bytes; InputError if it is none of these."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
+    factor = _FACTORS.get(match.group(2).lower()) if match else None
+    if match is None or factor is None:
+        raise InputError(f"{text!r} is not a size; write for example 2GiB, 500MB or 4096")
+    return round(float(match.group(1)) * factor)
+
+
+def format_bytes(count: float) -> str:
+    """Write a number of bytes for people, in decimal units: 11.0 GB."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if abs(count) >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count:.0f} B"
