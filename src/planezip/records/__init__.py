@@ -1,6 +1,12 @@
 """Frozen records that pass between the layers, with JSON in and out."""
 
 from planezip.records.capture import Capture, TensorCapture, WireSizes
+from planezip.records.costs import (
+    activation_bytes_over_time,
+    iteration_seconds,
+    op_seconds,
+    peak_activation_bytes,
+)
 from planezip.records.plan import Action, Plan, Step, Swap
 from planezip.records.platform import Platform, platform, platforms
 from planezip.records.store import from_json, load, save, to_json, write_atomically
@@ -24,8 +30,12 @@ __all__ = [
     "Timeline",
     "Trace",
     "WireSizes",
+    "activation_bytes_over_time",
     "from_json",
+    "iteration_seconds",
     "load",
+    "op_seconds",
+    "peak_activation_bytes",
     "platform",
     "platforms",
     "save",

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from planezip.errors import InputError
-from planezip.records.trace import Op, Precision
+from planezip.records.trace import Precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,6 @@ class Platform:
     engine_bytes_per_s: float
     launch_s: float = 4e-6
     copy_setup_s: float = 5e-6
-
-    def op_s(self, op: Op) -> float:
-        """Duration of an operator (paper IV): launch, plus the larger of math and memory time.
-
-        A view moves no data and takes no time. The optimizer is modelled as one memory-bound
-        pass, so its operators pay no launch; the first one after backward is charged it once by
-        `op_seconds`.
-        """
-        if op.is_view:
-            return 0.0
-        memory_s = op.bytes_at(self.precision) / (self.memory_bytes_per_s * self.memory_efficiency)
-        if op.phase == "optimizer":
-            return memory_s
-        return self.launch_s + max(
-            op.flops / (self.peak_flops_per_s * self.math_efficiency), memory_s
-        )
 
     def copy_s(self, raw_bytes: int, ratio: float, link_bytes_per_s: float) -> float:
         """Time on a copy queue (Eq. 2), set-up included; the engine is bypassed if it is slower."""
