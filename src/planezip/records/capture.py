@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from planezip.records.trace import Precision
+from planezip.records.trace import FP32_DTYPES, Precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,14 @@ class TensorCapture:
     bytes: int
     chunk_stride: int
     sizes: dict[Precision, WireSizes]
+
+    def bytes_at(self, precision: Precision) -> int:
+        """Uncompressed size of the whole tensor when FP32 tensors are held at `precision`."""
+        return self.bytes // 2 if precision == "bf16" and self.dtype in FP32_DTYPES else self.bytes
+
+    def wire_bytes(self, precision: Precision, codec: str) -> float:
+        """Compressed size of the whole tensor; a sample's ratio stands for all of it."""
+        return self.bytes_at(precision) / self.sizes[precision].ratio(codec)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ Kind = Literal[
 Precision = Literal["fp32", "bf16"]
 
 BUDGETED_KINDS: frozenset[str] = frozenset({"activation", "input"})
-_FP32_DTYPES = frozenset({"float32"})
+FP32_DTYPES = frozenset({"float32"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Storage:
 
     def bytes_at(self, precision: Precision) -> int:
         """Size when FP32 tensors are held at `precision` (the paper's platform B is BF16)."""
-        return self.bytes // 2 if precision == "bf16" and self.dtype in _FP32_DTYPES else self.bytes
+        return self.bytes // 2 if precision == "bf16" and self.dtype in FP32_DTYPES else self.bytes
 
 
 @dataclass(frozen=True, slots=True)
