@@ -114,8 +114,13 @@ class Trace:
 
     @cached_property
     def saved(self) -> tuple[int, ...]:
-        """Ids of the saved activations: produced in forward (or the batch), read in backward."""
-        read = {s for op in self.ops if op.phase == "backward" for s in op.reads}
+        """Ids of the saved activations: produced in forward (or the batch), read in backward.
+
+        A view reads no contents, so it does not make what it looks at a saved activation.
+        """
+        read = {
+            s for op in self.ops if op.phase == "backward" and not op.is_view for s in op.reads
+        }
         return tuple(
             s.id
             for s in self.storages

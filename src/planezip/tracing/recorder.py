@@ -1,0 +1,128 @@
+"""Records every ATen operator of a training iteration and what it reads and writes (paper IV)."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from planezip.records import Kind, Op, Phase
+from planezip.records.trace import BUDGETED_KINDS
+from planezip.tracing.flops import flops
+from planezip.tracing.footprint import covers_storage, traffic_bytes
+from planezip.tracing.operands import Operands, Signature, operands, signature, tensors_in
+from planezip.tracing.saved import SavedTensorHooks
+from planezip.tracing.storages import StorageTable
+
+Observer = Callable[[int, torch.Tensor], None]
+_NOT_OPERATORS = frozenset({"profiler"})
+
+
+class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Dispatch mode that writes down the operators that run while it is active.
+
+    What counts as an operator: every call that a plain dispatch mode sees, views and the detaches
+    that autograd makes included, without the profiler's markers, and without the detaches that the
+    saved-tensor hooks cause (see `SavedTensorHooks`). An operator that returns storages that did
+    not exist before, or that mutates arguments by its schema, writes them; all others are views.
+    Operators that ran inside another operator are part of it.
+
+    Attributes:
+        table: the storages.
+        ops: the operators so far.
+        phase: the pass that is running; whoever runs the iteration sets it.
+        hooks: the saved-tensor hooks, active together with the mode.
+        observer: called with a storage's id and a tensor in it when a backward operator is about
+            to read for the first time an activation or input that exists since the forward pass.
+    """
+
+    def __init__(self, observer: Observer | None = None) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.table = StorageTable()
+        self.ops: list[Op] = []
+        self.phase: Phase = "forward"
+        self.hooks = SavedTensorHooks(self.table)
+        self.observer = observer
+        self._unobserved: set[int] = set()
+
+    def start_backward(self) -> None:
+        """The forward pass is over: everything that exists now may be saved for backward."""
+        self.phase = "backward"
+        self._unobserved = {
+            i for i in range(len(self.table)) if self.table.kind(i) in BUDGETED_KINDS
+        }
+
+    def __torch_dispatch__(
+        self,
+        func: OpOverload[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func.namespace in _NOT_OPERATORS or self.hooks.caused(func, args):
+            return func(*args, **kwargs)
+        sig = signature(func)
+        given = operands(sig, args, kwargs, covers_storage)
+        reads = tuple(dict.fromkeys(self._enter(t) for t in (*given.read, *given.gathered)))
+        if self.phase == "backward" and not sig.is_view:
+            self._announce((*given.read, *given.gathered))
+        out = func(*args, **kwargs)
+        writes, produced = self._writes(sig, given, out)
+        fp32_bytes, other_bytes = traffic_bytes(sig, given, produced) if writes else (0, 0)
+        self.ops.append(
+            Op(
+                index=len(self.ops),
+                name=str(func),
+                phase=self.phase,
+                flops=flops(func, args, kwargs, out),
+                fp32_bytes=fp32_bytes,
+                other_bytes=other_bytes,
+                reads=reads,
+                writes=writes,
+                random=sig.random,
+            )
+        )
+        return out
+
+    def _enter(self, tensor: torch.Tensor) -> int:
+        """Id of an operand; one never seen before existed before the iteration, like the batch."""
+        if self.phase == "optimizer":
+            return self.table.add(tensor, "optimizer_state")
+        return self.table.add_input(tensor)
+
+    def _announce(self, tensors: Iterable[torch.Tensor]) -> None:
+        for tensor in tensors:
+            storage = self._enter(tensor)
+            if self.observer and storage in self._unobserved:
+                self._unobserved.remove(storage)
+                self.observer(storage, tensor)
+
+    def _writes(
+        self, sig: Signature, given: Operands, out: Any
+    ) -> tuple[tuple[int, ...], list[torch.Tensor]]:
+        """Ids of the storages written, by output slot, and the tensors in new storages.
+
+        Slots count the members of the result, None included; arguments mutated without being
+        returned come after them. Temporaries of the optimizer step count as its state.
+        """
+        kind: Kind = "optimizer_state" if self.phase == "optimizer" else "activation"
+        results = list(out) if isinstance(out, (list, tuple)) else [out]
+        mutated = {self._enter(t) for t in given.written}
+        written: dict[int, None] = {}
+        produced: list[torch.Tensor] = []
+        for slot, result in enumerate(results):
+            for tensor in tensors_in(result):
+                known = self.table.find(tensor)
+                storage = self.table.add(tensor, kind, len(self.ops), slot)
+                if known is None:
+                    produced.append(tensor)
+                if known is None or known in mutated or self._has_grown(sig, tensor):
+                    written[storage] = None
+        written.update(dict.fromkeys(self._enter(t) for t in given.written))
+        return tuple(written), produced
+
+    def _has_grown(self, sig: Signature, tensor: torch.Tensor) -> bool:
+        """Whether resize_ or its like gave the storage more memory, which it fills by copying."""
+        return sig.changes_view and self.table.has_grown(tensor)

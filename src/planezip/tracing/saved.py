@@ -1,0 +1,65 @@
+"""Which storages autograd saves for backward, as torch's own saved-tensor hooks see it."""
+
+from typing import Any
+
+import torch
+from torch._C._autograd import _get_sequence_nr
+from torch._ops import OpOverload
+from torch.autograd.graph import saved_tensors_hooks
+
+from planezip.tracing.storages import StorageTable
+
+
+class SavedTensorHooks:
+    """Hooks that note what is saved and leave the recorded operators as they are without hooks.
+
+    Without hooks autograd keeps an operator's saved inputs as they are, and detaches a saved
+    output when it is saved (it would keep itself alive otherwise) and again when it is used.
+    With hooks it does neither when a tensor is saved, and detaches everything that needs a
+    gradient when it is used. So the hooks detach outputs as autograd would have done, and point
+    out the detaches that would not have happened. Both matter only because a dispatch mode sees
+    these detaches; they are views and take no time.
+    """
+
+    def __init__(self, table: StorageTable) -> None:
+        self._table = table
+        self._saved: dict[int, None] = {}
+        self._just_unpacked: torch.Tensor | None = None
+
+    def context(self) -> saved_tensors_hooks:
+        """The context manager to run the iteration in."""
+        return saved_tensors_hooks(self._pack, self._unpack)
+
+    def saved(self) -> tuple[int, ...]:
+        """Ids of all storages saved, parameters and buffers included, ascending."""
+        return tuple(sorted(self._saved))
+
+    def caused(self, func: OpOverload[..., Any], args: tuple[Any, ...]) -> bool:
+        """Whether this operator call is a detach that there is only because of the hooks."""
+        unpacked, self._just_unpacked = self._just_unpacked, None
+        return (
+            unpacked is not None
+            and func is torch.ops.aten.detach.default
+            and args[0].untyped_storage()._cdata == unpacked.untyped_storage()._cdata
+        )
+
+    def _pack(self, tensor: torch.Tensor) -> tuple[torch.Tensor, bool]:
+        self._saved[self._table.add_input(tensor)] = None
+        if _is_output(tensor):
+            return tensor.detach(), True
+        return tensor, False
+
+    def _unpack(self, packed: tuple[torch.Tensor, bool]) -> torch.Tensor:
+        tensor, is_output = packed
+        self._just_unpacked = None if is_output else tensor
+        return tensor
+
+
+def _is_output(tensor: torch.Tensor) -> bool:
+    """Whether the operator that saves the tensor has just computed it.
+
+    Its node of the autograd graph is then the youngest. A node that saves an input exists before
+    the hook runs, so the node that computed the input is older.
+    """
+    node = tensor.grad_fn
+    return node is not None and node._sequence_nr() == _get_sequence_nr() - 1

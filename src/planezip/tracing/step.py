@@ -1,0 +1,125 @@
+"""Traces one training iteration of any model (paper IV)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import torch
+
+from planezip.records import Trace
+from planezip.records.trace import BUDGETED_KINDS
+from planezip.tracing.operands import tensors_in
+from planezip.tracing.recorder import Observer, Recorder
+
+
+@dataclass(frozen=True)
+class TracedStep:
+    """A traced iteration and the loss that it computed (a meta tensor has no value)."""
+
+    trace: Trace
+    loss: torch.Tensor
+
+
+def trace_step(
+    compute_loss: Callable[..., torch.Tensor],
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batch: Sequence[torch.Tensor] = (),
+    *,
+    name: str = "",
+    batch_size: int | None = None,
+    observer: Observer | None = None,
+) -> TracedStep:
+    """Run forward, backward and optimizer step once and record them.
+
+    Works on the meta device, on FakeTensors and on real tensors; real parameters, buffers and
+    optimizer state are updated as in any iteration. Gradients are set to None beforehand.
+
+    Args:
+        compute_loss: computes the scalar loss of `model` when called with the members of `batch`.
+        model: its parameters and buffers are told apart from activations by it.
+        optimizer: makes the step; its state lies outside the activation memory.
+        batch: inputs and targets, in the order of `compute_loss`. Tensors that `compute_loss`
+            takes from elsewhere are recognised as inputs when they are first used.
+        name: what Trace.model says.
+        batch_size: items in the batch; by default the first dimension of batch[0].
+        observer: see `Recorder`.
+
+    Returns:
+        The trace, and the loss.
+
+    Raises:
+        InputError: a tensor without a storage of its own (sparse, nested) takes part.
+    """
+    recorder = Recorder(observer)
+    optimizer.zero_grad(set_to_none=True)
+    _enter_residents(recorder, model, optimizer, batch)
+    with recorder, recorder.hooks.context():
+        loss = compute_loss(*batch)
+        recorder.start_backward()
+        loss.backward()  # type: ignore[no-untyped-call]
+        recorder.phase = "optimizer"
+        optimizer.step()
+    _name_gradients_and_state(recorder, model, optimizer)
+    if batch_size is None:
+        batch_size = batch[0].shape[0] if len(batch) and batch[0].dim() else 1
+    return TracedStep(_trace(recorder, model, name, batch_size), loss.detach())
+
+
+def _enter_residents(
+    recorder: Recorder,
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batch: Sequence[torch.Tensor],
+) -> None:
+    """Enter what exists before the first operator."""
+    table = recorder.table
+    for parameter in model.parameters():
+        table.add(parameter, "parameter")
+    for buffer in model.buffers():
+        table.add(buffer, "buffer")
+    for state in _state_tensors(optimizer):
+        table.add(state, "optimizer_state")
+    for tensor in batch:
+        table.add_input(tensor)
+
+
+def _name_gradients_and_state(
+    recorder: Recorder, model: torch.nn.Module, optimizer: torch.optim.Optimizer
+) -> None:
+    """Say which storages turned out to hold gradients of parameters and optimizer state."""
+    for parameter in model.parameters():
+        if parameter.grad is not None:
+            recorder.table.set_kind(parameter.grad, "parameter_gradient")
+    for state in _state_tensors(optimizer):
+        recorder.table.set_kind(state, "optimizer_state")
+
+
+def _state_tensors(optimizer: torch.optim.Optimizer) -> Iterator[torch.Tensor]:
+    for state in optimizer.state.values():
+        yield from tensors_in(list(state.values()))
+
+
+def _trace(recorder: Recorder, model: torch.nn.Module, name: str, batch_size: int) -> Trace:
+    storages = recorder.table.records()
+    return Trace(
+        model=name,
+        batch=batch_size,
+        parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
+        ops=tuple(recorder.ops),
+        storages=storages,
+        saved_by_hooks=tuple(
+            s for s in recorder.hooks.saved() if storages[s].kind in BUDGETED_KINDS
+        ),
+        versions=library_versions(),
+    )
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of the libraries that decide what a trace or capture looks like."""
+    installed = {}
+    for name in ("planezip", "timm", "torch", "torchvision"):
+        with suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
