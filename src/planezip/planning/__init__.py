@@ -1,1 +1,30 @@
+"""Deciding what to keep, swap and drop; pure functions from records to a Plan (paper III-B, C)."""
 
+from planezip.planning.checker import check_plan
+from planezip.planning.policies import (
+    POLICIES,
+    Policy,
+    best_plan,
+    make_plan,
+    policy,
+    smallest_budget,
+)
+from planezip.planning.portfolio import Planner
+from planezip.planning.predictor import RatioTable, wire_size_error
+from planezip.planning.problem import Problem
+from planezip.planning.timeline_checker import check_timeline
+
+__all__ = [
+    "POLICIES",
+    "Planner",
+    "Policy",
+    "Problem",
+    "RatioTable",
+    "best_plan",
+    "check_plan",
+    "check_timeline",
+    "make_plan",
+    "policy",
+    "smallest_budget",
+    "wire_size_error",
+]

@@ -59,6 +59,8 @@ class Plan:
         policy: the policy that made it, e.g. "planezip".
         candidate: the candidate of the portfolio that was kept, e.g. "recompute/copy eta=0.75".
         budget_bytes: limit on activation memory.
+        meets_deadlines: the planner promises that, at the predicted ratios and without stalls,
+            all swap-outs end with the forward pass and every swap-in before its first use there.
         actions: saved storage id -> action.
         ratios: saved storage id -> predicted compression ratio of its transfer.
         steps: the program, in execution order.
@@ -73,6 +75,7 @@ class Plan:
     policy: str
     candidate: str
     budget_bytes: int
+    meets_deadlines: bool
     actions: dict[int, Action]
     ratios: dict[int, float]
     steps: tuple[Step, ...]

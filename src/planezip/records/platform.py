@@ -34,11 +34,14 @@ class Platform:
 
     def copy_s(self, raw_bytes: int, ratio: float, link_bytes_per_s: float) -> float:
         """Time on a copy queue (Eq. 2), set-up included; the engine is bypassed if it is slower."""
-        raw_s = raw_bytes / link_bytes_per_s
-        compressed_s = max(
-            raw_bytes / (ratio * link_bytes_per_s), raw_bytes / self.engine_bytes_per_s
-        )
-        return self.copy_setup_s + min(raw_s, compressed_s)
+        if not self.compresses(ratio, link_bytes_per_s):
+            return self.copy_setup_s + raw_bytes / link_bytes_per_s
+        link_s = raw_bytes / (ratio * link_bytes_per_s)
+        return self.copy_setup_s + max(link_s, raw_bytes / self.engine_bytes_per_s)
+
+    def compresses(self, ratio: float, link_bytes_per_s: float) -> bool:
+        """Whether compression shortens a transfer; if not, the engine is bypassed (III-C)."""
+        return ratio > 1 and self.engine_bytes_per_s > link_bytes_per_s
 
 
 @cache

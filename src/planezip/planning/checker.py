@@ -1,0 +1,209 @@
+"""Proof by interpretation that a plan is feasible; shares nothing with the planners.
+
+The checker runs the program on symbols: every buffer holds a value (storage, version), every
+operator finds the values that it read in the traced iteration or the plan is wrong.
+"""
+
+from collections.abc import Mapping
+
+from planezip.errors import PlanCheckError
+from planezip.records import Plan, Platform, Step, Swap, Trace, op_seconds
+from planezip.records.trace import BUDGETED_KINDS
+
+Value = tuple[int, int]
+
+
+def check_plan(trace: Trace, platform: Platform, plan: Plan) -> int:
+    """Prove replay dependencies, the budget, and (where promised) the deadlines of both queues.
+
+    Returns:
+        The largest activation memory in bytes, every swap taken as complete in time.
+
+    Raises:
+        PlanCheckError: names the rule, the step and the storage.
+    """
+    interpreter = _Interpreter(trace, platform, plan)
+    peak_bytes = interpreter.run()
+    _check_actions(trace, plan)
+    if plan.meets_deadlines:
+        _check_deadlines(trace, platform, plan)
+    return peak_bytes
+
+
+class _Interpreter:
+    def __init__(self, trace: Trace, platform: Platform, plan: Plan) -> None:
+        self.trace, self.plan = trace, plan
+        storages = [*trace.storages, *(trace.storages[s] for s in plan.scratch)]
+        self.sizes = [s.bytes_at(platform.precision) for s in storages]
+        self.home = [s.id for s in storages]  # the storage whose versions a buffer can hold
+        self.reads, self.writes = _values(trace)
+        read = {s for op in trace.ops if not op.is_view for s in op.reads}
+        self.holds: dict[int, Value] = {
+            s.id: (s.id, 0) for s in trace.storages if s.kind == "input" and s.id in read
+        }
+        self.away: set[int] = set()
+
+    def run(self) -> int:
+        plan, peak_bytes = self.plan, 0
+        self._check_order()
+        self._check_swaps()
+        leaves = _group(plan.swaps, "release_after")
+        returns = _group(plan.swaps, "prefetch_before")
+        needed = _group(plan.swaps, "needed_by")
+        in_flight: dict[int, Value] = {}
+        pending: set[int] = set()
+        self._leave(leaves.get(-1, ()), in_flight)
+        for index, step in enumerate(plan.steps):
+            pending.update(returns.get(index, ()))
+            for s in needed.get(index, ()):
+                pending.discard(s)
+                self.holds[s] = in_flight.pop(s)
+            self._read(index, step)
+            self._write(index, step)
+            used = sum(self.sizes[b] for b in (*self.holds, *pending))
+            peak_bytes = max(peak_bytes, used)
+            if used > plan.budget_bytes:
+                _fail(f"step {index} uses {used} bytes of a budget of {plan.budget_bytes}")
+            for b in step.free:
+                if self.holds.pop(b, None) is None:
+                    _fail(f"step {index} frees buffer {b}, which is not resident")
+            self._leave(leaves.get(index, ()), in_flight)
+        if in_flight:
+            _fail(f"swapped storages {sorted(in_flight)} never come back")
+        return peak_bytes
+
+    def _check_order(self) -> None:
+        own = [step.op for step in self.plan.steps if step.replay_for < 0]
+        traced = [op.index for op in self.trace.ops if not op.is_view]
+        if own != traced:
+            _fail("the plan does not run every operator of the trace once, in order")
+        for index, step in enumerate(self.plan.steps):
+            op = self.trace.ops[step.op]
+            if len(step.into) != len(op.writes):
+                _fail(f"step {index} names {len(step.into)} outputs of {len(op.writes)}")
+            if step.replay_for < 0 and step.into != op.writes:
+                _fail(f"step {index} does not write to its own storages")
+            if step.replay_for >= 0 and op.phase != "forward":
+                _fail(f"step {index} replays an operator that is not of the forward pass")
+
+    def _check_swaps(self) -> None:
+        last = len(self.plan.steps)
+        for w in self.plan.swaps:
+            ordered = -1 <= w.out_after <= w.release_after < w.prefetch_before <= w.needed_by < last
+            if not ordered:
+                _fail(f"the swap of storage {w.storage} is out of order: {w}")
+            written = [
+                index
+                for index, step in enumerate(self.plan.steps)
+                if step.replay_for < 0 and w.storage in step.into
+            ]
+            if written and written[-1] > w.out_after:
+                _fail(f"storage {w.storage} is copied out before its last write")
+
+    def _leave(self, storages: tuple[int, ...] | list[int], in_flight: dict[int, Value]) -> None:
+        for s in storages:
+            if s not in self.holds:
+                _fail(f"storage {s} is swapped out but not resident")
+            in_flight[s] = self.holds.pop(s)
+
+    def _read(self, index: int, step: Step) -> None:
+        for value in self.reads[step.op]:
+            if value not in self.holds.values():
+                storage, version = value
+                _fail(
+                    f"step {index} ({self.trace.ops[step.op].name}) reads version {version} of "
+                    f"storage {storage}, which no resident buffer holds"
+                )
+
+    def _write(self, index: int, step: Step) -> None:
+        op = self.trace.ops[step.op]
+        for s, b in zip(op.writes, step.into, strict=True):
+            if self.trace.storages[s].kind not in BUDGETED_KINDS:
+                continue
+            if self.home[b] != s:
+                _fail(f"step {index} writes storage {s} into a buffer of another storage")
+            before, after = self.writes[step.op][s]
+            if b in self.holds and self.holds[b] != (s, before):
+                _fail(f"step {index} overwrites buffer {b}, which holds {self.holds[b]}")
+            if b not in self.holds and s in op.reads:
+                _fail(f"step {index} works in place on buffer {b}, which is not resident")
+            self.holds[b] = (s, after)
+
+
+def _values(
+    trace: Trace,
+) -> tuple[list[list[Value]], list[dict[int, tuple[int, int]]]]:
+    """Per operator: the values that it reads, and the version before and after each write."""
+    version: dict[int, int] = {}
+    reads: list[list[Value]] = []
+    writes: list[dict[int, tuple[int, int]]] = []
+    for op in trace.ops:
+        budgeted = [s for s in op.reads if trace.storages[s].kind in BUDGETED_KINDS]
+        reads.append([] if op.is_view else [(s, version.get(s, 0)) for s in budgeted])
+        writes.append({s: (version.get(s, 0), version.get(s, 0) + 1) for s in op.writes})
+        for s in op.writes:
+            version[s] = version.get(s, 0) + 1
+    return reads, writes
+
+
+def _check_actions(trace: Trace, plan: Plan) -> None:
+    """What the plan says it does is what its steps do."""
+    if set(plan.actions) != set(trace.saved):
+        _fail("the plan does not decide about exactly the saved activations")
+    swapped = {w.storage for w in plan.swaps}
+    said = {s for s, action in plan.actions.items() if action == "swap"}
+    if swapped != said or len(swapped) != len(plan.swaps):
+        _fail(f"swapped storages {sorted(swapped ^ said)} are not what the actions say")
+    replayed = {step.replay_for for step in plan.steps if step.replay_for >= 0}
+    dropped = {s for s, action in plan.actions.items() if action == "drop"}
+    if not replayed <= dropped:
+        _fail(f"storages {sorted(replayed - dropped)} are replayed but not dropped")
+
+
+def _check_deadlines(trace: Trace, platform: Platform, plan: Plan) -> None:
+    """Both queues without stalls: out by the end of forward, back before the first backward use.
+
+    Replays only delay the uses, so the traced iteration's own times are the strict case.
+    """
+    seconds = op_seconds(trace, platform)
+    start = [0.0]
+    for s in seconds:
+        start.append(start[-1] + s)
+    forward_end_s = start[trace.forward_end]
+    final: dict[int, float] = {}
+    first_use: dict[int, float] = {}
+    for op in trace.ops:
+        if op.is_view:
+            continue
+        if op.phase == "forward":
+            final |= dict.fromkeys(op.writes, start[op.index + 1])
+        else:
+            for s in op.reads:
+                first_use.setdefault(s, start[op.index])
+    out = sorted(plan.swaps, key=lambda w: final.get(w.storage, 0.0))
+    back = sorted(plan.swaps, key=lambda w: first_use[w.storage])
+    size = {w.storage: trace.storages[w.storage].bytes_at(platform.precision) for w in out}
+    clock_s = 0.0
+    for w in out:
+        ratio = plan.ratios[w.storage]
+        clock_s = max(clock_s, final.get(w.storage, 0.0))
+        clock_s += platform.copy_s(size[w.storage], ratio, platform.d2h_bytes_per_s)
+        if clock_s > forward_end_s + 1e-9:
+            _fail(f"the swap-out of storage {w.storage} ends after the forward pass")
+    clock_s = forward_end_s
+    for w in back:
+        ratio = plan.ratios[w.storage]
+        clock_s += platform.copy_s(size[w.storage], ratio, platform.h2d_bytes_per_s)
+        if clock_s > first_use[w.storage] + 1e-9:
+            _fail(f"the swap-in of storage {w.storage} ends after its first backward use")
+
+
+def _group(swaps: tuple[Swap, ...], field: str) -> Mapping[int, list[int]]:
+    steps: dict[int, list[int]] = {}
+    for w in swaps:
+        steps.setdefault(getattr(w, field), []).append(w.storage)
+    return steps
+
+
+def _fail(message: str) -> None:
+    raise PlanCheckError(message)

@@ -1,0 +1,137 @@
+"""The six policies that the paper compares (paper IV)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from planezip.errors import InputError, OverBudgetError
+from planezip.planning.portfolio import (
+    Planner,
+    Recipe,
+    Simulate,
+    build_plan,
+    cost_model,
+    largest_idle_first,
+    portfolio,
+    recompute_only,
+)
+from planezip.records import Plan
+
+Recipes = Callable[[Planner, Mapping[int, float]], Iterable[Recipe]]
+SEARCH_STEPS = 10  # halvings between the peak and nothing: the answer is good to 0.1 % of the peak
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A named way to plan.
+
+    Attributes:
+        codec: the codec on its copy path, None for raw transfers.
+        recipes: the candidates among which the fastest under the predictions is kept.
+    """
+
+    name: str
+    codec: str | None
+    recipes: Recipes
+
+
+def _recomp(planner: Planner, ratios: Mapping[int, float]) -> Iterator[Recipe]:
+    yield recompute_only()
+
+
+def _swap(planner: Planner, ratios: Mapping[int, float]) -> Iterator[Recipe]:
+    yield largest_idle_first(planner)
+
+
+def _dte(planner: Planner, ratios: Mapping[int, float]) -> Iterator[Recipe]:
+    yield cost_model(planner, ratios)
+
+
+POLICIES: dict[str, Policy] = {
+    p.name: p
+    for p in (
+        Policy("recomp", None, _recomp),
+        Policy("swap", None, _swap),
+        Policy("dte", None, _dte),
+        Policy("bw", None, portfolio),
+        Policy("bw+zvc", "zvc", portfolio),
+        Policy("planezip", "planezip", portfolio),
+    )
+}
+
+
+def policy(name: str) -> Policy:
+    """The policy called `name`; InputError names those that exist."""
+    try:
+        return POLICIES[name]
+    except KeyError:
+        known = ", ".join(POLICIES)
+        raise InputError(f"unknown policy {name!r}; choose one of {known}") from None
+
+
+def best_plan(
+    planner: Planner,
+    chosen: Policy,
+    budget_bytes: int,
+    ratios: Mapping[int, float],
+    simulate: Simulate,
+) -> Plan | None:
+    """The fastest of the policy's candidates under `ratios`, or None if none fits the budget.
+
+    Args:
+        ratios: saved storage -> predicted compression ratio; left-out ones count as 1. A policy
+            without a codec ignores them.
+        simulate: times a plan with given ratios, raising PlanOverflowError if it does not fit.
+    """
+    used = ratios if chosen.codec else {}
+    plans = (
+        build_plan(planner, recipe, budget_bytes, used, simulate)
+        for recipe in chosen.recipes(planner, used)
+    )
+    best = min((p for p in plans if p), key=lambda p: p.predicted_s, default=None)
+    return replace(best, policy=chosen.name) if best else None
+
+
+def make_plan(
+    planner: Planner,
+    chosen: Policy,
+    budget_bytes: int,
+    ratios: Mapping[int, float],
+    simulate: Simulate,
+) -> Plan:
+    """As `best_plan`, but raises OverBudgetError with the smallest feasible budget."""
+    plan = best_plan(planner, chosen, budget_bytes, ratios, simulate)
+    if plan is None:
+        smallest = smallest_budget(planner, chosen, ratios, simulate)
+        raise OverBudgetError(budget_bytes, smallest)
+    return plan
+
+
+def smallest_budget(
+    planner: Planner, chosen: Policy, ratios: Mapping[int, float], simulate: Simulate
+) -> int:
+    """The smallest budget that the policy was found to fit, by bisection to 0.1 % of the peak."""
+    used = ratios if chosen.codec else {}
+
+    def fits(budget_bytes: int) -> bool:
+        return any(
+            build_plan(planner, recipe, budget_bytes, used, simulate)
+            for recipe in _quickest_recipes(planner, chosen, used)
+        )
+
+    low, high = 0, planner.problem.peak_bytes
+    for _ in range(SEARCH_STEPS):
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+def _quickest_recipes(
+    planner: Planner, chosen: Policy, ratios: Mapping[int, float]
+) -> Iterator[Recipe]:
+    """One candidate of each kind: the link fractions of a ranking hardly differ in what fits."""
+    seen = set()
+    for recipe in chosen.recipes(planner, ratios):
+        kind = recipe.name.split(" eta=")[0]
+        if kind not in seen:
+            seen.add(kind)
+            yield recipe

@@ -1,0 +1,182 @@
+"""The 18 candidate plans of Section III-C and the re-planning of those that overflow."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from planezip.errors import PlanOverflowError
+from planezip.planning.algorithm1 import Draft, cover_deficit, fill_link
+from planezip.planning.prefetch import place_prefetches
+from planezip.planning.problem import Candidate, Problem
+from planezip.planning.program import compile_program
+from planezip.planning.replay import ReplayCosts
+from planezip.records import Action, Plan, Timeline
+
+Simulate = Callable[[Plan, Mapping[int, float]], Timeline]
+Decide = Callable[[Draft, int], None]  # fill in the draft's actions for a target in bytes
+
+LINK_FRACTIONS = (1.0, 0.75, 0.5, 0.25)
+# A plan that overflows is made again for a target lower by this share of the budget. Smaller steps
+# find the same plans more slowly; the overflow itself as a step drives the target below zero.
+REPLAN_STEP = 0.03
+REPLAN_LIMIT = 16
+
+
+class Planner:
+    """Shared state of all plans for one (trace, platform): what every candidate starts from."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._costs = ReplayCosts(problem)
+
+    def draft(self) -> Draft:
+        """A draft that keeps everything."""
+        return Draft(self.problem, self._costs.copy())
+
+    def copy_s(self, t: int, ratio: float) -> tuple[float, float]:
+        """Seconds of t's swap-out and swap-in (Eq. 2) at a compression ratio."""
+        p, size = self.problem.platform, self.problem.bytes[t]
+        return p.copy_s(size, ratio, p.d2h_bytes_per_s), p.copy_s(size, ratio, p.h2d_bytes_per_s)
+
+    def recompute_s(self, t: int) -> float:
+        """Seconds to replay t when nothing else is dropped; endless if it cannot be replayed."""
+        return self._costs.seconds.get(t, float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One way to choose actions; `meets_deadlines`: it swaps only what both queues can hide."""
+
+    name: str
+    decide: Decide
+    meets_deadlines: bool = True
+
+
+def recompute_only() -> Recipe:
+    """Stage two alone: the RECOMP policy (DTR's heuristic)."""
+    return Recipe("recompute only", cover_deficit)
+
+
+def cost_model(planner: Planner, ratios: Mapping[int, float]) -> Recipe:
+    """Stage two with Eq. 1: MegTaiChi's cost model, transfers at the given ratios."""
+
+    def swap_cost_s(c: Candidate) -> float:
+        out_s, in_s = planner.copy_s(c.storage, ratios.get(c.storage, 1.0))
+        # Eq. 1 charges one transfer; with an asymmetric link, the slower direction.
+        return max(out_s, in_s)
+
+    def decide(draft: Draft, target_bytes: int) -> None:
+        cover_deficit(draft, target_bytes, swap_cost_s)
+
+    return Recipe("cost model", decide, meets_deadlines=False)
+
+
+def largest_idle_first(planner: Planner) -> Recipe:
+    """Swap by size times idle time until memory fits: the SWAP policy, in the spirit of vDNN."""
+    order: list[Candidate] = sorted(
+        planner.problem.candidates.values(), key=lambda c: (-c.bytes * c.idle_s, c.storage)
+    )
+
+    def decide(draft: Draft, target_bytes: int) -> None:
+        for c in order:
+            if draft.peak_bytes <= target_bytes:
+                return
+            draft.evict(c.storage, "swap")
+
+    return Recipe("largest bytes x idle", decide, meets_deadlines=False)
+
+
+def algorithm1_recipes(
+    planner: Planner, ratios: Mapping[int, float], rankings: tuple[str, ...], label: str = ""
+) -> Iterator[Recipe]:
+    """Algorithm 1 for every ranking and link fraction."""
+    problem = planner.problem
+    copy_s = {t: planner.copy_s(t, ratios.get(t, 1.0)) for t in problem.candidates}
+    rank: dict[str, Callable[[int], float]] = {
+        "recompute/copy": lambda t: planner.recompute_s(t) / max(copy_s[t]),
+        "bytes/copy": lambda t: problem.bytes[t] / max(copy_s[t]),
+        "recompute/bytes": lambda t: planner.recompute_s(t) / problem.bytes[t],
+    }
+    for ranking in rankings:
+        # Equal ranks leave the choice to the order of production: the earliest tensor has the
+        # latest deadline for its way back.
+        order = sorted(problem.candidates, key=rank[ranking], reverse=True)
+        for fraction in LINK_FRACTIONS:
+            link_budget_s = fraction * min(problem.forward_s, problem.backward_s)
+
+            def decide(
+                draft: Draft,
+                target_bytes: int,
+                order: list[int] = order,
+                link_budget_s: float = link_budget_s,
+            ) -> None:
+                fill_link(draft, order, copy_s, link_budget_s, target_bytes)
+                cover_deficit(draft, target_bytes)
+
+            yield Recipe(f"{label}{ranking} eta={fraction:g}", decide)
+
+
+RANKINGS = ("recompute/copy", "bytes/copy", "recompute/bytes")
+
+
+def portfolio(planner: Planner, ratios: Mapping[int, float]) -> Iterator[Recipe]:
+    """The 18 plans: 3 rankings x 4 link fractions, 4 built with uncompressed sizes, two more.
+
+    With uncompressed sizes the two rankings by copy time fall together with the one by bytes, so
+    those four plans are one ranking at four link fractions.
+    """
+    yield from algorithm1_recipes(planner, ratios, RANKINGS)
+    yield from algorithm1_recipes(planner, {}, ("recompute/copy",), label="uncompressed ")
+    yield cost_model(planner, ratios)
+    yield recompute_only()
+
+
+def build_plan(
+    planner: Planner,
+    recipe: Recipe,
+    budget_bytes: int,
+    ratios: Mapping[int, float],
+    simulate: Simulate,
+) -> Plan | None:
+    """Carry out one recipe; re-plan with a tighter target while the simulated plan overflows.
+
+    Returns:
+        The plan with its simulated duration under `ratios`, or None if no target makes it fit.
+    """
+    problem = planner.problem
+    tried: dict[int, Action] = {}
+    for attempt in range(REPLAN_LIMIT):
+        draft = planner.draft()
+        recipe.decide(draft, round(budget_bytes * (1 - attempt * REPLAN_STEP)))
+        if draft.peak_bytes > budget_bytes or draft.actions == tried:
+            return None
+        tried = draft.actions
+        plan = _lay_out(problem, draft, recipe, budget_bytes, ratios)
+        try:
+            timeline = simulate(plan, ratios)
+        except PlanOverflowError:
+            continue
+        return replace(plan, predicted_s=timeline.duration_s)
+    return None
+
+
+def _lay_out(
+    problem: Problem,
+    draft: Draft,
+    recipe: Recipe,
+    budget_bytes: int,
+    ratios: Mapping[int, float],
+) -> Plan:
+    program = compile_program(problem, draft.actions)
+    return Plan(
+        model=problem.trace.model,
+        platform=problem.platform.name,
+        policy="",
+        candidate=recipe.name,
+        budget_bytes=budget_bytes,
+        meets_deadlines=recipe.meets_deadlines,
+        actions={s: draft.actions.get(s, "keep") for s in problem.trace.saved},
+        ratios={s: ratios.get(s, 1.0) for s in problem.trace.saved},
+        steps=program.steps,
+        swaps=place_prefetches(program, problem.bytes, budget_bytes),
+        scratch=program.scratch,
+    )

@@ -1,0 +1,81 @@
+"""The last-iteration predictor of compressed sizes (paper III-B, Table IV)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from planezip.records import Precision, TensorCapture
+
+Signature = Literal["tensor", "optype", "global"]
+Key = tuple[int, int] | str
+
+
+def signature_key(tensor: TensorCapture, signature: Signature) -> Key:
+    """What identifies a saved activation across iterations.
+
+    "tensor": position of its producing operator and output slot. "optype": the operator's name,
+    one entry for every layer. "global": one entry for all.
+    """
+    if signature == "tensor":
+        return (tensor.op, tensor.slot)
+    return tensor.op_name if signature == "optype" else ""
+
+
+class RatioTable:
+    """One compression ratio per signature, overwritten by every measurement.
+
+    Signatures that cover several tensors hold the ratio of their bytes together.
+    """
+
+    def __init__(self, signature: Signature = "tensor") -> None:
+        self._signature = signature
+        self._ratios: dict[Key, float] = {}
+
+    def update(self, iteration: Iterable[TensorCapture], precision: Precision, codec: str) -> None:
+        """Record the sizes that one iteration measured."""
+        raw: dict[Key, float] = {}
+        wire: dict[Key, float] = {}
+        for tensor in iteration:
+            key = signature_key(tensor, self._signature)
+            sizes = tensor.sizes[precision]
+            # A sampled tensor stands for all of its bytes, not only for the sampled ones.
+            raw_bytes = _full_bytes(tensor, precision)
+            raw[key] = raw.get(key, 0.0) + raw_bytes
+            wire[key] = wire.get(key, 0.0) + raw_bytes / sizes.ratio(codec)
+        self._ratios |= {key: raw[key] / wire[key] if wire[key] else 1.0 for key in raw}
+
+    def predict(self, tensor: TensorCapture) -> float:
+        """Predicted ratio; one until its signature has a measurement."""
+        return self._ratios.get(signature_key(tensor, self._signature), 1.0)
+
+    def predict_all(self, matches: Mapping[int, TensorCapture | None]) -> dict[int, float]:
+        """Ratio of every saved storage; one for those without a counterpart in the capture."""
+        return {s: self.predict(tensor) if tensor else 1.0 for s, tensor in matches.items()}
+
+
+def wire_size_error(
+    iterations: Iterable[Iterable[TensorCapture]],
+    precision: Precision,
+    codec: str,
+    signature: Signature = "tensor",
+) -> float:
+    """Absolute errors over total wire bytes, each iteration predicted from the one before.
+
+    Tensors without a prediction (the first iteration) are not counted; 0.0 if none is left.
+    """
+    table = RatioTable(signature)
+    error_bytes = wire_bytes = 0.0
+    for number, iteration in enumerate(iterations):
+        tensors = list(iteration)
+        if number:
+            for tensor in tensors:
+                raw_bytes = _full_bytes(tensor, precision)
+                actual = raw_bytes / tensor.sizes[precision].ratio(codec)
+                error_bytes += abs(raw_bytes / table.predict(tensor) - actual)
+                wire_bytes += actual
+        table.update(tensors, precision, codec)
+    return error_bytes / wire_bytes if wire_bytes else 0.0
+
+
+def _full_bytes(tensor: TensorCapture, precision: Precision) -> float:
+    halves = precision == "bf16" and tensor.dtype == "float32"
+    return tensor.bytes / 2 if halves else tensor.bytes

@@ -1,0 +1,95 @@
+"""Checks a timeline against its plan from the events alone; shares nothing with the simulator."""
+
+from itertools import pairwise
+
+from planezip.errors import PlanCheckError
+from planezip.records import Event, Plan, Platform, Timeline, Trace
+from planezip.records.trace import BUDGETED_KINDS
+
+_TOLERANCE_S = 1e-9
+
+
+def check_timeline(trace: Trace, platform: Platform, plan: Plan, timeline: Timeline) -> None:
+    """Prove order, exclusiveness of streams, availability of swapped data, and the hard budget.
+
+    Args:
+        timeline: simulated with detail.
+
+    Raises:
+        PlanCheckError: names the rule that is broken.
+    """
+    compute = [e for e in timeline.events if e.stream == "compute" and e.kind != "stall"]
+    if [e.step for e in compute] != list(range(len(plan.steps))):
+        raise PlanCheckError("the timeline does not run every step once, in order")
+    for stream in ("compute", "d2h", "h2d"):
+        _check_exclusive([e for e in timeline.events if e.stream == stream])
+    out = {e.storage: e for e in timeline.events if e.kind == "swap_out"}
+    back = {e.storage: e for e in timeline.events if e.kind == "swap_in"}
+    for w in plan.swaps:
+        _check_swap(w.storage, compute, w.out_after, w.needed_by, out, back)
+    peak_bytes = _peak_bytes(trace, platform, plan, compute, out, back)
+    if peak_bytes > plan.budget_bytes:
+        raise PlanCheckError(f"memory reaches {peak_bytes} of a budget of {plan.budget_bytes}")
+    if peak_bytes != timeline.peak_bytes:
+        raise PlanCheckError(f"peak is {peak_bytes}, not {timeline.peak_bytes} as said")
+
+
+def _check_exclusive(events: list[Event]) -> None:
+    for before, after in pairwise(events):
+        if after.start_s < before.end_s - _TOLERANCE_S:
+            raise PlanCheckError(f"{before} and {after} overlap on one stream")
+
+
+def _check_swap(
+    storage: int,
+    compute: list[Event],
+    out_after: int,
+    needed_by: int,
+    out: dict[int, Event],
+    back: dict[int, Event],
+) -> None:
+    if storage not in out or storage not in back:
+        raise PlanCheckError(f"storage {storage} is not copied out and back")
+    final_s = compute[out_after].end_s if out_after >= 0 else 0.0
+    if out[storage].start_s < final_s - _TOLERANCE_S:
+        raise PlanCheckError(f"storage {storage} is copied out before it is final")
+    if back[storage].start_s < out[storage].end_s - _TOLERANCE_S:
+        raise PlanCheckError(f"storage {storage} is copied back before it is out")
+    if compute[needed_by].start_s < back[storage].end_s - _TOLERANCE_S:
+        raise PlanCheckError(f"step {needed_by} reads storage {storage} before it is back")
+
+
+def _peak_bytes(
+    trace: Trace,
+    platform: Platform,
+    plan: Plan,
+    compute: list[Event],
+    out: dict[int, Event],
+    back: dict[int, Event],
+) -> int:
+    """Replay all allocations and frees in time order; at equal times frees come first."""
+    storages = [*trace.storages, *(trace.storages[s] for s in plan.scratch)]
+    sizes = [s.bytes_at(platform.precision) if s.kind in BUDGETED_KINDS else 0 for s in storages]
+    changes: list[tuple[float, int]] = []
+    resident = {
+        s
+        for op in trace.ops
+        if not op.is_view
+        for s in op.reads
+        if trace.storages[s].kind == "input"
+    }
+    changes += [(0.0, sizes[s]) for s in resident]
+    for step, event in zip(plan.steps, compute, strict=True):
+        new = set(step.into) - resident
+        changes += [(event.start_s, sizes[b]) for b in new]
+        changes += [(event.end_s, -sizes[b]) for b in step.free]
+        resident = (resident | new) - set(step.free)
+    for w in plan.swaps:
+        released_s = compute[w.release_after].end_s if w.release_after >= 0 else 0.0
+        changes.append((max(released_s, out[w.storage].end_s), -sizes[w.storage]))
+        changes.append((back[w.storage].start_s, sizes[w.storage]))
+    used = peak = 0
+    for _, change in sorted(changes):
+        used += change
+        peak = max(peak, used)
+    return peak
