@@ -1,3 +1,110 @@
+// Registers the engine's functions with Python; src/planezip/_native.pyi types them.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
-NB_MODULE(_native, m) { m.doc() = "The native codec engine of PlaneZip."; }
+#include <memory>
+
+#include "planezip.h"
+
+namespace nb = nanobind;
+using namespace planezip;
+
+namespace {
+
+using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WritableBytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NewBytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
+
+Coding coding(unsigned codec, unsigned symbol_bits) {
+    if (codec >= kCodecs || (symbol_bits != 16 && symbol_bits != 32)) {
+        throw nb::value_error("no such codec or symbol width");
+    }
+    return {static_cast<Codec>(codec), symbol_bits};
+}
+
+unsigned at_least_one(size_t count) {
+    return count == 0 ? throw nb::value_error("threads and stride are at least 1")
+                      : static_cast<unsigned>(count);
+}
+
+NewBytes encode_array(const Bytes& src, unsigned codec, unsigned symbol_bits, unsigned threads) {
+    const Coding how = coding(codec, symbol_bits);
+    at_least_one(threads);
+    std::unique_ptr<uint8_t[]> stream(new uint8_t[encode_bound(src.size(), threads)]);
+    size_t size = 0;
+    {
+        nb::gil_scoped_release unlocked;
+        size = encode(src.data(), src.size(), how, threads, stream.get());
+    }
+    uint8_t* data = stream.release();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<uint8_t*>(p); });
+    return NewBytes(data, {size}, owner);
+}
+
+void check_array(const Bytes& stream, size_t bytes) {
+    nb::gil_scoped_release unlocked;
+    check_chunks(stream.data(), stream.size(), bytes);
+}
+
+void decode_array(const Bytes& stream, unsigned codec, unsigned symbol_bits, unsigned threads,
+                  const WritableBytes& dst) {
+    const Coding how = coding(codec, symbol_bits);
+    at_least_one(threads);
+    nb::gil_scoped_release unlocked;
+    decode(stream.data(), stream.size(), how, threads, dst.data(), dst.size());
+}
+
+nb::list as_list(const uint64_t* counts, unsigned size) {
+    nb::list list;
+    for (unsigned i = 0; i < size; ++i) list.append(counts[i]);
+    return list;
+}
+
+nb::tuple inspect_array(const Bytes& stream, unsigned codec, unsigned symbol_bits, size_t bytes) {
+    const Coding how = coding(codec, symbol_bits);
+    Contents found;
+    {
+        nb::gil_scoped_release unlocked;
+        found = inspect(stream.data(), stream.size(), how, bytes);
+    }
+    return nb::make_tuple(as_list(found.tag_blocks, kTags), found.raw_chunks, found.encoded_chunks);
+}
+
+nb::tuple measure_array(const Bytes& src, unsigned symbol_bits, unsigned codecs, size_t stride,
+                        unsigned threads) {
+    coding(0, symbol_bits);
+    at_least_one(threads);
+    at_least_one(stride);
+    Sizes found;
+    {
+        nb::gil_scoped_release unlocked;
+        found = measure(src.data(), src.size(), symbol_bits, codecs, stride, threads);
+    }
+    return nb::make_tuple(found.raw_bytes, as_list(found.wire_bytes, kCodecs),
+                          as_list(found.encoder_blocks, kEncoders));
+}
+
+void raise_corrupt_stream(const std::exception_ptr& error, void*) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const CorruptStream& corrupt) {
+        nb::object kind = nb::module_::import_("planezip.errors").attr("CorruptStreamError");
+        PyErr_SetString(kind.ptr(), corrupt.what());
+    }
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    m.doc() = "The native codec engine of PlaneZip.";
+    nb::register_exception_translator(raise_corrupt_stream);
+    m.def("encode", encode_array, nb::arg("src").noconvert(), nb::arg("codec"),
+          nb::arg("symbol_bits"), nb::arg("threads"));
+    m.def("check_chunks", check_array, nb::arg("stream").noconvert(), nb::arg("bytes"));
+    m.def("decode", decode_array, nb::arg("stream").noconvert(), nb::arg("codec"),
+          nb::arg("symbol_bits"), nb::arg("threads"), nb::arg("dst").noconvert());
+    m.def("inspect", inspect_array, nb::arg("stream").noconvert(), nb::arg("codec"),
+          nb::arg("symbol_bits"), nb::arg("bytes"));
+    m.def("measure", measure_array, nb::arg("src").noconvert(), nb::arg("symbol_bits"),
+          nb::arg("codecs"), nb::arg("stride"), nb::arg("threads"));
+}

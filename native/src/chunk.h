@@ -1,0 +1,125 @@
+// Chunks of up to 32 blocks: the skeleton that a level instantiates.
+#pragma once
+
+#include "bdi.h"
+#include "block.h"
+#include "level.h"
+
+namespace planezip {
+namespace {
+
+// ---- writing
+
+template <unsigned W>
+inline void write_planezip(BitWriter& out, const uint8_t* block) {
+    Analysis<W> a;
+    analyse<W>(block, kAllEncodings, a);
+    const Tag tag = smallest(a);
+    out.put(tag, kPlanezipTagBits);
+    write_block<W>(out, tag, a);
+}
+
+template <unsigned W>
+inline void write_single(BitWriter& out, Tag encoding, const uint8_t* block) {
+    Analysis<W> a;
+    analyse<W>(block, bit_of(encoding), a);
+    const bool encoded = a.bits[encoding] < kBlockBits;
+    out.put(encoded, kSingleTagBits);
+    write_block<W>(out, encoded ? encoding : kRaw, a);
+}
+
+inline void write_bdi_tagged(BitWriter& out, const uint8_t* block) {
+    const unsigned tag = bdi_tag(block);
+    out.put(tag, kBdiTagBits);
+    write_bdi(out, tag, block);
+}
+
+template <unsigned W>
+size_t encode_chunk(Codec codec, const uint8_t* src, unsigned blocks, uint8_t* payload) {
+    BitWriter out(payload);
+    for (unsigned i = 0; i < blocks; ++i) {
+        const uint8_t* block = src + i * kBlockBytes;
+        switch (codec) {
+            case Codec::planezip: write_planezip<W>(out, block); break;
+            case Codec::bdi: write_bdi_tagged(out, block); break;
+            default: write_single<W>(out, single_encoding(codec), block);
+        }
+    }
+    return out.finish();
+}
+
+// ---- reading
+
+// Reads one block, tag included, and counts it; returns what is wrong, or null.
+template <unsigned W>
+inline const char* read_tagged(BitReader& in, Codec codec, uint8_t* block, uint64_t* tag_blocks) {
+    if (codec == Codec::bdi) {
+        const auto tag = static_cast<unsigned>(in.get(kBdiTagBits));
+        ++tag_blocks[tag];
+        return read_bdi(in, tag, block);
+    }
+    if (codec == Codec::planezip) {
+        const auto tag = static_cast<unsigned>(in.get(kPlanezipTagBits));
+        ++tag_blocks[tag];
+        return read_block<W>(in, tag, block);
+    }
+    const Tag tag = in.get(kSingleTagBits) ? single_encoding(codec) : kRaw;
+    ++tag_blocks[tag];
+    return read_block<W>(in, tag, block);
+}
+
+template <unsigned W>
+const char* decode_chunk(Codec codec, const uint8_t* payload, size_t size, unsigned blocks,
+                         uint8_t* dst, uint64_t* tag_blocks) {
+    BitReader in(payload);
+    const uint64_t end = 8 * static_cast<uint64_t>(size);
+    for (unsigned i = 0; i < blocks; ++i) {
+        if (const char* fault = read_tagged<W>(in, codec, dst + i * kBlockBytes, tag_blocks)) {
+            return fault;
+        }
+        if (in.bits() > end) return "a block goes past the end of its chunk";
+    }
+    if (end - in.bits() >= 8) return "a chunk has bytes behind its last block";
+    if (end != in.bits() && in.get(static_cast<unsigned>(end - in.bits())) != 0) {
+        return "the padding of a chunk is not zero";
+    }
+    return nullptr;
+}
+
+// ---- sizing
+
+template <unsigned W>
+inline void add_block_sizes(const uint8_t* block, unsigned codecs, ChunkSizes& sizes) {
+    const auto asked = [codecs](Codec codec) { return (codecs >> unsigned(codec) & 1) != 0; };
+    const bool all = asked(Codec::planezip);
+    unsigned encodings = all ? kAllEncodings : 0;
+    for (Codec codec : {Codec::zvc, Codec::bpc, Codec::bx, Codec::zbx}) {
+        if (asked(codec)) encodings |= bit_of(single_encoding(codec));
+    }
+    if (encodings) {
+        Analysis<W> a;
+        analyse<W>(block, encodings, a);
+        for (Codec codec : {Codec::zvc, Codec::bpc, Codec::bx, Codec::zbx}) {
+            const unsigned bits = asked(codec) ? a.bits[single_encoding(codec)] : 0;
+            sizes.bits[unsigned(codec)] += kSingleTagBits + (bits < kBlockBits ? bits : kBlockBits);
+        }
+        if (all) {
+            const Tag tag = smallest(a);
+            ++sizes.tag_blocks[tag];
+            sizes.bits[unsigned(Codec::planezip)] += kPlanezipTagBits + a.bits[tag];
+        }
+    }
+    if (asked(Codec::bdi)) {
+        sizes.bits[unsigned(Codec::bdi)] += kBdiTagBits + bdi_bits(bdi_tag(block));
+    }
+}
+
+template <unsigned W>
+void size_chunk(const uint8_t* src, unsigned blocks, unsigned codecs, ChunkSizes& sizes) {
+    for (unsigned i = 0; i < blocks; ++i) {
+        add_block_sizes<W>(src + i * kBlockBytes, codecs, sizes);
+    }
+}
+
+}  // namespace
+}  // namespace planezip

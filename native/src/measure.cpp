@@ -1,0 +1,58 @@
+#include <vector>
+
+#include "input.h"
+#include "level.h"
+#include "parallel.h"
+
+namespace planezip {
+namespace {
+
+void add_chunk(const Input& input, size_t chunk, const ChunkFunctions& functions, unsigned codecs,
+               Sizes& sizes) {
+    uint8_t padded[kChunkBytes];
+    ChunkSizes found = {};
+    const unsigned blocks = chunk_blocks(input.bytes, chunk);
+    functions.size(input.chunk(chunk, padded), blocks, codecs, found);
+    sizes.raw_bytes += chunk_contents(input.bytes, chunk);
+    const size_t raw = size_t{blocks} * kBlockBytes;
+    for (unsigned codec = 0; codec < kCodecs; ++codec) {
+        if (codecs >> codec & 1) {
+            sizes.wire_bytes[codec] += kHeaderBytes + std::min<size_t>(raw, (found.bits[codec] + 7) / 8);
+        }
+    }
+    const bool stored_raw = (found.bits[unsigned(Codec::planezip)] + 7) / 8 >= raw;
+    for (unsigned tag = 0; tag < kEncoders; ++tag) {
+        sizes.encoder_blocks[stored_raw ? unsigned{kRaw} : tag] += found.tag_blocks[tag];
+    }
+}
+
+void add(Sizes& total, const Sizes& part) {
+    total.raw_bytes += part.raw_bytes;
+    for (unsigned i = 0; i < kCodecs; ++i) total.wire_bytes[i] += part.wire_bytes[i];
+    for (unsigned i = 0; i < kEncoders; ++i) total.encoder_blocks[i] += part.encoder_blocks[i];
+}
+
+}  // namespace
+
+Sizes measure(const uint8_t* src, size_t bytes, unsigned symbol_bits, unsigned codecs,
+              size_t chunk_stride, unsigned threads) {
+    const Input input{src, bytes};
+    const ChunkFunctions& functions = level().width(symbol_bits);
+    const size_t chunks = chunk_count(bytes);
+    const size_t measured = chunks / chunk_stride + (chunks % chunk_stride != 0);
+    const unsigned workers = worker_count(measured, threads);
+    std::vector<Sizes> parts(workers);
+    for_each_worker(workers, [&](unsigned worker) {
+        const Range range = share(measured, workers, worker);
+        Sizes part = {};
+        for (size_t i = range.begin; i < range.end; ++i) {
+            add_chunk(input, i * chunk_stride, functions, codecs, part);
+        }
+        parts[worker] = part;
+    });
+    Sizes total = {};
+    for (const Sizes& part : parts) add(total, part);
+    return total;
+}
+
+}  // namespace planezip

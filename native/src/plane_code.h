@@ -1,0 +1,130 @@
+// The prefix code of the planes of one block: its size, its writer and its reader side by side.
+//
+// `planes` are pre-XOR, planes[b] for weight 2^b, P of them, each `width` >= 1 bits; planes[P] is
+// the zero that the top plane is XORed with. Codes go from the top plane down.
+#pragma once
+
+#include "bit_io.h"
+#include "format.h"
+
+namespace planezip {
+namespace {
+
+// Codes as written: first bit lowest.
+constexpr uint64_t kRunCode = 0b10, kZeroCode = 0b100;
+constexpr uint64_t kOnesCode = 0b00000, kPreXorZeroCode = 0b10000;
+constexpr uint64_t kSingleCode = 0b11000, kPairCode = 0b01000;
+constexpr unsigned kRunCodeBits = 2, kZeroCodeBits = 3, kLongCodeBits = 5;
+
+// True if x != 0 has a single one, or two and adjacent.
+template <class Plane>
+constexpr bool one_or_pair(Plane x) {
+    const Plane lowest = x & (Plane{0} - x);
+    return (x & ~lowest & ~static_cast<Plane>(lowest << 1)) == 0;
+}
+
+template <unsigned P, class Plane>
+inline unsigned plane_code_bits(const Plane* planes, unsigned width) {
+    const Plane full = low_bits<Plane>(width);
+    const unsigned position_bits = kLongCodeBits + field_bits(width);
+    uint64_t zero_planes = 0;
+    unsigned bits = 0;
+    for (unsigned b = 0; b < P; ++b) {
+        const Plane x = planes[b] ^ planes[b + 1];
+        unsigned code = one_or_pair(x) ? position_bits : 1 + width;
+        code = x == full || planes[b] == 0 ? kLongCodeBits : code;
+        zero_planes |= static_cast<uint64_t>(x == 0) << b;
+        bits += x == 0 ? 0 : code;
+    }
+    const uint64_t run_starts = zero_planes & ~(zero_planes << 1);
+    const uint64_t alone = run_starts & ~(zero_planes >> 1);
+    constexpr unsigned run_bits = kRunCodeBits + field_bits(P - 1);
+    return bits + kZeroCodeBits * popcount(alone) + run_bits * popcount(run_starts ^ alone);
+}
+
+template <unsigned P, class Plane>
+inline void write_planes(BitWriter& out, const Plane* planes, unsigned width) {
+    const Plane full = low_bits<Plane>(width);
+    const unsigned position_bits = field_bits(width);
+    for (unsigned b = P; b-- > 0;) {
+        const Plane x = planes[b] ^ planes[b + 1];
+        if (x == 0) {
+            unsigned run = 1;
+            while (b > 0 && planes[b - 1] == planes[b]) --b, ++run;
+            if (run == 1) {
+                out.put(kZeroCode, kZeroCodeBits);
+            } else {
+                constexpr unsigned field = field_bits(P - 1);
+                out.put(kRunCode | (run - 2) << kRunCodeBits, kRunCodeBits + field);
+            }
+        } else if (x == full) {
+            out.put(kOnesCode, kLongCodeBits);
+        } else if (planes[b] == 0) {
+            out.put(kPreXorZeroCode, kLongCodeBits);
+        } else if (one_or_pair(x)) {
+            const uint64_t code = (x & (x - 1)) == 0 ? kSingleCode : kPairCode;
+            out.put(code | uint64_t{lowest_bit(x)} << kLongCodeBits, kLongCodeBits + position_bits);
+        } else if (width < kPutBits) {
+            out.put(1 | uint64_t{x} << 1, 1 + width);
+        } else {
+            out.put(1 | (uint64_t{x} & 0xFFFFFFFF) << 1, 33);
+            out.put(uint64_t{x} >> 32, width - 32);
+        }
+    }
+}
+
+// Takes the rest of a plane's code, which begins with 0, off `in`; `above` is the plane above.
+// Returns the pre-XOR plane, and the number of planes in `run` (0: the code is not valid).
+template <unsigned P, class Plane>
+inline Plane read_short_code(BitReader& in, Plane above, unsigned width, unsigned& run) {
+    const uint64_t next = in.peek();
+    run = 1;
+    if (next & 0b10) {
+        constexpr unsigned field = field_bits(P - 1);
+        in.skip(kRunCodeBits + field);
+        run = 2 + static_cast<unsigned>(next >> kRunCodeBits & low_bits<uint64_t>(field));
+        return above;
+    }
+    if (next & 0b100) {
+        in.skip(kZeroCodeBits);
+        return above;
+    }
+    const uint64_t code = next & low_bits<uint64_t>(kLongCodeBits);
+    if (code == kOnesCode || code == kPreXorZeroCode) {
+        in.skip(kLongCodeBits);
+        return code == kOnesCode ? above ^ low_bits<Plane>(width) : Plane{0};
+    }
+    const unsigned position_bits = field_bits(width);
+    const unsigned ones = code == kPairCode ? 2 : 1;
+    const unsigned position =
+        static_cast<unsigned>(next >> kLongCodeBits & low_bits<uint64_t>(position_bits));
+    in.skip(kLongCodeBits + position_bits);
+    if (position + ones > width) {
+        run = 0;
+        return 0;
+    }
+    return above ^ static_cast<Plane>(low_bits<Plane>(ones) << position);
+}
+
+// Sets planes[0 ... P - 1]; returns what is wrong, or null.
+template <unsigned P, class Plane>
+inline const char* read_planes(BitReader& in, Plane* planes, unsigned width) {
+    planes[P] = 0;
+    for (unsigned b = P; b > 0;) {
+        const Plane above = planes[b];
+        if (in.peek() & 1) {
+            in.skip(1);
+            planes[--b] = above ^ static_cast<Plane>(in.get_long(width));
+            continue;
+        }
+        unsigned run;
+        const Plane plane = read_short_code<P>(in, above, width, run);
+        if (run == 0) return "a position lies outside its plane";
+        if (run > b) return "a run of zero planes goes past the last plane";
+        for (; run > 0; --run) planes[--b] = plane;
+    }
+    return nullptr;
+}
+
+}  // namespace
+}  // namespace planezip

@@ -1,0 +1,16 @@
+"""Types of the native engine; native/include/planezip.h is its contract."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+
+def encode(src: Bytes, codec: int, symbol_bits: int, threads: int) -> Bytes: ...
+def check_chunks(stream: Bytes, bytes: int) -> None: ...
+def decode(stream: Bytes, codec: int, symbol_bits: int, threads: int, dst: Bytes) -> None: ...
+def inspect(
+    stream: Bytes, codec: int, symbol_bits: int, bytes: int
+) -> tuple[list[int], int, int]: ...
+def measure(
+    src: Bytes, symbol_bits: int, codecs: int, stride: int, threads: int
+) -> tuple[int, list[int], list[int]]: ...

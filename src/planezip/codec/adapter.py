@@ -1,0 +1,100 @@
+"""Arrays, tensors and bytes-like objects as flat bytes, and back.
+
+Torch is never imported from here: an object can only be a tensor if torch is loaded already.
+"""
+
+import sys
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planezip.codec.format import SymbolBits
+from planezip.errors import InputError
+
+Family = Literal["bytes", "numpy", "torch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a stream says of its contents.
+
+    Attributes:
+        family: what kind of object they are: bytes, a NumPy array, a torch tensor.
+        dtype: numpy's `dtype.str`, torch's name without "torch."; empty for bytes.
+        shape: sizes of the dimensions; empty for bytes.
+        byte_length: bytes of the contents.
+    """
+
+    family: Family
+    dtype: str
+    shape: tuple[int, ...]
+    byte_length: int
+
+    @property
+    def symbol_bits(self) -> SymbolBits:
+        """Symbol width by element type: 16 for two-byte floats, 32 for all else (paper III-A)."""
+        halves = {"torch": ("bfloat16", "float16"), "numpy": ("<f2", ">f2"), "bytes": ()}
+        return 16 if self.dtype in halves[self.family] else 32
+
+
+def is_tensor(x: object) -> bool:
+    """True if x is a torch tensor."""
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
+
+
+def flatten(x: Any) -> tuple[NDArray[np.uint8], Contents]:
+    """The bytes of x in row-major order, shared with x where it is contiguous; never written.
+
+    Raises:
+        InputError: x is of a type that cannot be compressed.
+    """
+    if is_tensor(x):
+        from planezip.codec import tensors
+
+        flat, dtype = tensors.flatten(x)
+        return flat, Contents("torch", dtype, tuple(x.shape), flat.nbytes)
+    if isinstance(x, np.ndarray | np.generic):
+        return _flatten_array(x)
+    flat = byte_view(x)
+    return flat, Contents("bytes", "", (), flat.nbytes)
+
+
+def byte_view(x: Any) -> NDArray[np.uint8]:
+    """The bytes of a bytes-like object, copied only if it is not contiguous."""
+    try:
+        view = memoryview(x)
+    except TypeError:
+        raise InputError(
+            f"cannot compress {type(x).__name__}; "
+            "give a NumPy array, a CPU torch tensor or a bytes-like object"
+        ) from None
+    if view.nbytes == 0:
+        return np.empty(0, np.uint8)
+    return np.frombuffer(view.cast("B") if view.c_contiguous else view.tobytes(), np.uint8)
+
+
+def _flatten_array(x: np.ndarray[Any, Any] | np.generic) -> tuple[NDArray[np.uint8], Contents]:
+    if isinstance(x, np.ma.MaskedArray):
+        raise InputError("cannot compress a masked array; compress its .data and its .mask")
+    array = np.asarray(x)
+    check_dtype(array.dtype)
+    contents = Contents("numpy", array.dtype.str, array.shape, array.nbytes)
+    if array.nbytes == 0:
+        return np.empty(0, np.uint8), contents
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), contents
+
+
+def check_dtype(dtype: np.dtype[Any]) -> None:
+    """InputError unless elements of this type are plain bytes that `dtype.str` describes."""
+    if dtype.hasobject or dtype.kind == "T":
+        raise InputError(f"cannot compress an array of dtype {dtype}: its elements are pointers")
+    if dtype.names is not None:
+        raise InputError(f"cannot compress an array of dtype {dtype}; compress each of its fields")
+    if np.dtype(dtype.str) != dtype:
+        raise InputError(
+            f"cannot compress an array of dtype {dtype}: it is not one of NumPy's own; "
+            "view it as unsigned integers"
+        )
