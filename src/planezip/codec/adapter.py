@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from planezip.codec.format import SymbolBits
+from planezip.codec.format import MAX_DIMENSIONS, SymbolBits
 from planezip.errors import InputError
 
 Family = Literal["bytes", "numpy", "torch"]
@@ -52,28 +52,34 @@ def flatten(x: Any) -> tuple[NDArray[np.uint8], Contents]:
         InputError: x is of a type that cannot be compressed.
     """
     if is_tensor(x):
+        if x.dim() > MAX_DIMENSIONS:
+            raise InputError(f"cannot compress a tensor of {x.dim()} dimensions; reshape it first")
         from planezip.codec import tensors
 
         flat, dtype = tensors.flatten(x)
         return flat, Contents("torch", dtype, tuple(x.shape), flat.nbytes)
     if isinstance(x, np.ndarray | np.generic):
         return _flatten_array(x)
-    flat = byte_view(x)
+    flat = byte_view(x, "compress")
     return flat, Contents("bytes", "", (), flat.nbytes)
 
 
-def byte_view(x: Any) -> NDArray[np.uint8]:
-    """The bytes of a bytes-like object, copied only if it is not contiguous."""
+def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:
+    """The bytes of a bytes-like object, copied only if it is not contiguous.
+
+    Raises:
+        InputError: x is something else; the message says that one cannot `verb` it.
+    """
     try:
         view = memoryview(x)
     except TypeError:
+        kinds = "a NumPy array, a CPU torch tensor or " if verb == "compress" else ""
         raise InputError(
-            f"cannot compress {type(x).__name__}; "
-            "give a NumPy array, a CPU torch tensor or a bytes-like object"
+            f"cannot {verb} an object of type {type(x).__name__}; give {kinds}a bytes-like object"
         ) from None
     if view.nbytes == 0:
         return np.empty(0, np.uint8)
-    return np.frombuffer(view.cast("B") if view.c_contiguous else view.tobytes(), np.uint8)
+    return np.frombuffer(view if view.c_contiguous else view.tobytes(), np.uint8)
 
 
 def _flatten_array(x: np.ndarray[Any, Any] | np.generic) -> tuple[NDArray[np.uint8], Contents]:

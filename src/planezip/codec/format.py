@@ -41,3 +41,10 @@ def tag_names(codec: str) -> tuple[str, ...]:
     if codec == "planezip":
         return ENCODERS
     return BDI_TAGS if codec == "bdi" else ("raw", SINGLE_ENCODING[codec])
+
+
+MAGIC: Final = b"PLZ"
+VERSION: Final = 1
+FAMILIES: Final = ("bytes", "numpy", "torch")
+"""Kinds of contents; the index of a name is its id in streams."""
+MAX_DIMENSIONS: Final = 255

@@ -4,38 +4,68 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from planezip.errors import InputError
+from planezip.codec.adapter import Contents
+from planezip.errors import CorruptStreamError, InputError
+
+Bytes = NDArray[np.uint8]
+
+_DTYPES = {str(d).removeprefix("torch."): d for d in vars(torch).values() if type(d) is torch.dtype}
 
 
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor detached; InputError if its elements are not in ordinary CPU memory."""
-    if tensor.is_nested or tensor.layout != torch.strided:
-        raise InputError("cannot compress a sparse or nested tensor; make it dense first")
-    if tensor.is_quantized:
-        raise InputError("cannot compress a quantized tensor; compress tensor.int_repr()")
-    if tensor.device.type != "cpu":
-        raise InputError(f"cannot compress a tensor on {tensor.device}; call .cpu() first")
-    return tensor.detach()
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    """'bfloat16' for torch.bfloat16."""
-    return str(dtype).removeprefix("torch.")
-
-
-def flatten(tensor: torch.Tensor) -> tuple[NDArray[np.uint8], str]:
+def flatten(tensor: torch.Tensor) -> tuple[Bytes, str]:
     """The tensor's bytes in row-major order and the name of its dtype.
 
     Raises:
         InputError: the tensor's elements are not in ordinary CPU memory.
     """
-    plain = _plain(tensor)
-    if plain.numel() == 0:
-        return np.empty(0, np.uint8), dtype_name(plain.dtype)
+    _check_plain(tensor)
+    name = str(tensor.dtype).removeprefix("torch.")
     try:
-        dense = plain.resolve_conj().resolve_neg().contiguous()
-        flat = dense.reshape(-1).view(torch.uint8).numpy()
-    except (RuntimeError, TypeError, NotImplementedError) as error:
+        return _bytes(tensor.detach().resolve_conj().resolve_neg().contiguous()), name
+    except (RuntimeError, TypeError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"cannot read a {type(tensor).__name__}: {reason}") from None
-    return flat, dtype_name(plain.dtype)
+        raise InputError(f"cannot compress a {type(tensor).__name__}: {reason}") from None
+
+
+def _check_plain(tensor: torch.Tensor) -> None:
+    if tensor.is_nested or tensor.layout != torch.strided:
+        raise InputError("cannot compress a sparse or nested tensor; make it dense first")
+    if tensor.is_quantized:
+        raise InputError("cannot compress a quantized tensor; compress tensor.int_repr()")
+    if tensor.device.type != "cpu":
+        raise InputError(f"cannot compress a tensor on device {tensor.device}; call .cpu() first")
+
+
+def _bytes(tensor: torch.Tensor) -> Bytes:
+    """The memory of a contiguous tensor."""
+    if tensor.numel() == 0:
+        return np.empty(0, np.uint8)
+    return tensor.reshape(-1).view(torch.uint8).numpy()
+
+
+def item_bytes(name: str) -> int:
+    """Bytes of an element; CorruptStreamError if torch knows no such dtype."""
+    if name not in _DTYPES:
+        raise CorruptStreamError(f"the preamble names an unknown element type {name!r}")
+    return _DTYPES[name].itemsize
+
+
+def empty(contents: Contents) -> tuple[Bytes, torch.Tensor]:
+    """A new tensor's memory, and the tensor."""
+    tensor = torch.empty(contents.shape, dtype=_DTYPES[contents.dtype], device="cpu")
+    return _bytes(tensor), tensor
+
+
+def matches(contents: Contents, out: torch.Tensor) -> bool:
+    """True if `out` has the dtype and shape of the contents."""
+    return out.dtype == _DTYPES[contents.dtype] and tuple(out.shape) == contents.shape
+
+
+def writable(out: torch.Tensor) -> Bytes | None:
+    """The memory of `out`, or None if decoding straight into it would not be right."""
+    try:
+        _check_plain(out)
+    except InputError:
+        return None
+    plain = out.is_contiguous() and not (out.is_conj() or out.is_neg() or out.requires_grad)
+    return _bytes(out) if plain else None

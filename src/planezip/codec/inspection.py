@@ -1,0 +1,71 @@
+"""What a stream holds, without restoring it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from planezip import _native
+from planezip.codec import adapter, preamble, restore
+from planezip.codec.format import CODECS, tag_names
+
+
+@dataclass(frozen=True, slots=True)
+class StreamInfo:
+    """A stream, described.
+
+    Attributes:
+        codec, symbol_bits: how it was compressed.
+        family: "bytes", "numpy" or "torch": what is restored.
+        dtype: name of the element type; empty for bytes.
+        shape: sizes of the dimensions; empty for bytes.
+        byte_length: uncompressed bytes.
+        stream_bytes: bytes of the stream.
+        wire_bytes: bytes of its chunk stream: tags, headers and padding in, the preamble out.
+        encoder_blocks: tag name -> 128-byte blocks; blocks of raw chunks count as raw.
+        raw_chunks, encoded_chunks: chunks stored raw, and the others.
+    """
+
+    codec: str
+    symbol_bits: int
+    family: str
+    dtype: str
+    shape: tuple[int, ...]
+    byte_length: int
+    stream_bytes: int
+    wire_bytes: int
+    encoder_blocks: dict[str, int]
+    raw_chunks: int
+    encoded_chunks: int
+
+    @property
+    def ratio(self) -> float:
+        """Uncompressed bytes over bytes of the chunk stream; 1.0 if empty."""
+        return self.byte_length / self.wire_bytes if self.wire_bytes else 1.0
+
+
+def describe(stream: Any) -> StreamInfo:
+    """Read and check a whole stream, keeping none of its contents.
+
+    Raises:
+        CorruptStreamError: the stream is damaged, truncated, or not a PlaneZip stream.
+    """
+    source = adapter.byte_view(stream, "describe")
+    head, chunks = preamble.split(source)
+    contents = head.contents
+    restore.check_shape(contents)
+    tag_blocks, raw_chunks, encoded_chunks = _native.inspect(
+        chunks, CODECS.index(head.codec), head.symbol_bits, contents.byte_length
+    )
+    names = tag_names(head.codec)
+    return StreamInfo(
+        codec=head.codec,
+        symbol_bits=head.symbol_bits,
+        family=contents.family,
+        dtype=contents.dtype,
+        shape=contents.shape,
+        byte_length=contents.byte_length,
+        stream_bytes=source.nbytes,
+        wire_bytes=chunks.nbytes,
+        encoder_blocks=dict(zip(names, tag_blocks, strict=False)),
+        raw_chunks=raw_chunks,
+        encoded_chunks=encoded_chunks,
+    )

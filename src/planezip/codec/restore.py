@@ -1,0 +1,129 @@
+"""Where decoded contents go: a new object like the one compressed, or the caller's own."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planezip.codec.adapter import Contents, check_dtype, is_tensor
+from planezip.errors import CorruptStreamError, InputError
+
+Bytes = NDArray[np.uint8]
+
+_DTYPE = re.compile(r"[<>|][?biufcmMSUV]\d{1,9}(\[[0-9A-Za-z]{1,12}\])?")
+
+
+def check_shape(contents: Contents) -> None:
+    """CorruptStreamError unless element type, shape and byte length agree."""
+    if contents.family == "bytes":
+        agree = contents.dtype == "" and contents.shape == ()
+    else:
+        agree = math.prod(contents.shape) * _item_bytes(contents) == contents.byte_length
+    if not agree or any(dim >= 1 << 63 for dim in contents.shape):
+        raise CorruptStreamError("element type, shape and length in the preamble do not agree")
+
+
+def _item_bytes(contents: Contents) -> int:
+    if contents.family == "torch":
+        size: int = _tensors().item_bytes(contents.dtype)
+        return size
+    return numpy_dtype(contents.dtype).itemsize
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The dtype whose `.str` is `name`; CorruptStreamError if there is none."""
+    try:
+        if _DTYPE.fullmatch(name):
+            dtype: np.dtype[Any] = np.dtype(name)
+            check_dtype(dtype)
+            if dtype.str == name:
+                return dtype
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise CorruptStreamError(f"the preamble names an unknown element type {name!r}")
+
+
+def new_contents(contents: Contents) -> tuple[Bytes, Any]:
+    """New memory for the contents as flat bytes, and the object that it belongs to."""
+    if contents.family == "bytes":
+        flat = np.empty(contents.byte_length, np.uint8)
+        return flat, flat
+    try:
+        if contents.family == "torch":
+            pair: tuple[Bytes, Any] = _tensors().empty(contents)
+            return pair
+        return _empty_array(contents)
+    except (ValueError, RuntimeError, OverflowError):
+        if contents.byte_length:
+            raise
+        raise CorruptStreamError("the preamble holds an impossible shape") from None
+
+
+def _empty_array(contents: Contents) -> tuple[Bytes, Any]:
+    dtype = numpy_dtype(contents.dtype)
+    if contents.byte_length == 0:  # np.empty would give elements of no bytes a size
+        flat = np.empty(0, np.uint8)
+        return flat, np.ndarray(contents.shape, dtype, flat)
+    array = np.empty(contents.shape, dtype)
+    return array.reshape(-1).view(np.uint8), array
+
+
+def own_contents(contents: Contents, out: Any) -> Bytes:
+    """The memory of the caller's object as flat bytes.
+
+    Raises:
+        InputError: `out` is not writable, contiguous, and of the contents' kind, type and shape.
+    """
+    flat: Bytes | None
+    if contents.family == "torch":
+        matches = is_tensor(out) and _tensors().matches(contents, out)
+        flat = _tensors().writable(out) if matches else None
+    elif contents.family == "numpy":
+        matches = (
+            isinstance(out, np.ndarray)
+            and out.dtype == numpy_dtype(contents.dtype)
+            and out.shape == contents.shape
+        )
+        flat = _writable_array(out) if matches else None
+    else:
+        matches, flat = _writable_buffer(contents, out)
+    if not matches:
+        raise InputError(f"out must be {_wanted(contents)}, as the stream holds")
+    if flat is None:
+        raise InputError("out must be writable, contiguous and in ordinary memory")
+    return flat
+
+
+def _wanted(contents: Contents) -> str:
+    if contents.family == "bytes":
+        return f"a bytes-like object of {contents.byte_length} bytes"
+    kind = "NumPy array" if contents.family == "numpy" else "torch tensor"
+    return f"a {kind} of dtype {contents.dtype} and shape {contents.shape}"
+
+
+def _writable_array(out: np.ndarray[Any, Any]) -> Bytes | None:
+    if not (out.flags.c_contiguous and out.flags.writeable) or isinstance(out, np.ma.MaskedArray):
+        return None
+    if out.nbytes == 0:
+        return np.empty(0, np.uint8)
+    return np.asarray(out).reshape(-1).view(np.uint8)
+
+
+def _writable_buffer(contents: Contents, out: Any) -> tuple[bool, Bytes | None]:
+    try:
+        view = memoryview(out)
+    except TypeError:
+        return False, None
+    if view.nbytes != contents.byte_length or view.readonly or not view.c_contiguous:
+        return view.nbytes == contents.byte_length, None
+    return True, np.frombuffer(view, np.uint8) if view.nbytes else np.empty(0, np.uint8)
+
+
+def _tensors() -> Any:
+    try:
+        from planezip.codec import tensors
+    except ImportError:
+        raise InputError("the stream holds a torch tensor; install torch to restore it") from None
+    return tensors
