@@ -1,1 +1,19 @@
+"""The paper's models and the data that they train on."""
 
+from planezip.workloads.checkpoints import cache_folder
+from planezip.workloads.pretrained import load_pretrained
+from planezip.workloads.registry import WORKLOADS, workload
+from planezip.workloads.warmup import WarmUp, warm_up
+from planezip.workloads.workload import Batch, Data, Workload
+
+__all__ = [
+    "WORKLOADS",
+    "Batch",
+    "Data",
+    "WarmUp",
+    "Workload",
+    "cache_folder",
+    "load_pretrained",
+    "warm_up",
+    "workload",
+]

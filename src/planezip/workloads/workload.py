@@ -1,0 +1,74 @@
+"""What a model of the paper needs to be trained: itself, its loss, optimizer and data."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+Batch = tuple[torch.Tensor, ...]
+"""Inputs and targets."""
+
+
+class Data(Protocol):
+    """Training batches that depend on nothing but seed and step, so that training can resume."""
+
+    @property
+    def description(self) -> str:
+        """What the batches are made from, for people."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the batches would."""
+
+    def batch(self, step: int, size: int) -> Batch:
+        """The batch of `size` items for a training step; the same one whenever asked."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A model with everything needed to train it (paper Table I).
+
+    Attributes:
+        name: what the command line calls it.
+        title: what the paper calls it.
+        batch: items in a training batch.
+        capture_batch: items in a batch of the runs on the CPU that captures are made from.
+        learning_rate: of the plain SGD that trains it from random initialisation at
+            `capture_batch`.
+        build: makes the model from the global random state, on the default device.
+        checkpoint: name of timm's checkpoint of trained weights on the Hugging Face hub, if any.
+        placeholder: makes a batch of `size` items with the right shapes and types, on the default
+            device; its contents mean nothing.
+        data: makes batches from a folder (None: from what an installed package ships) and a seed.
+        loss: mean loss of a model over a batch, a scalar tensor.
+    """
+
+    name: str
+    title: str
+    batch: int
+    capture_batch: int
+    learning_rate: float
+    build: Callable[[], torch.nn.Module]
+    checkpoint: str | None
+    placeholder: Callable[[int], Batch]
+    data: Callable[[Path | None, int], Data]
+    loss: Callable[[torch.nn.Module, Batch], torch.Tensor]
+
+    def compute_loss(self, model: torch.nn.Module) -> Callable[..., torch.Tensor]:
+        """The loss of `model` as a function of the members of a batch."""
+        return lambda *batch: self.loss(model, batch)
+
+    def model(self, seed: int = 0) -> torch.nn.Module:
+        """The model in training mode with random weights that depend on `seed` alone."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return self.build().train()
+
+    def optimizer(
+        self, model: torch.nn.Module, learning_rate: float | None = None
+    ) -> torch.optim.Optimizer:
+        """Plain SGD, one update operator for every parameter tensor."""
+        rate = self.learning_rate if learning_rate is None else learning_rate
+        return torch.optim.SGD(model.parameters(), lr=rate, foreach=False)
