@@ -1,0 +1,70 @@
+"""Everything that a report shows, computed once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planezip.records import Capture, Platform, Trace
+from planezip.report.evaluate import BUDGETS_PCT, Progress, evaluate
+from planezip.report.grid import Grid
+from planezip.report.grids import (
+    error_grid,
+    overhead_grid,
+    producer_grid,
+    ratio_grid,
+    stability_grid,
+    trace_grid,
+)
+from planezip.report.predictability import Stability, stability
+from planezip.report.producers import Producer, producers
+from planezip.report.ratios import Ratio, ratios
+from planezip.report.rows import Outcome, Row
+from planezip.report.summary import TraceSummary, summarise
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Rows for the CSV files and the records behind the plots.
+
+    Without a capture, `ratios`, `producers` and `stability` are empty.
+    """
+
+    trace: Trace
+    capture: Capture | None
+    platforms: tuple[Platform, ...]
+    summary: TraceSummary
+    ratios: list[Ratio]
+    producers: list[Producer]
+    stability: list[Stability]
+    outcomes: list[Outcome]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [outcome.row for outcome in self.outcomes]
+
+    def grids(self) -> list[Grid]:
+        """The tables that a terminal shows."""
+        shown = [trace_grid(self.summary)]
+        if self.capture:
+            shown += [ratio_grid(self.ratios), producer_grid(self.producers, "bf16")]
+            shown += [stability_grid(self.stability), error_grid(self.capture)]
+        return shown + [overhead_grid(self.rows, platform) for platform in self.platforms]
+
+
+def contents(
+    trace: Trace,
+    capture: Capture | None,
+    platforms: Sequence[Platform],
+    budgets_pct: Sequence[float] = BUDGETS_PCT,
+    progress: Progress | None = None,
+) -> Contents:
+    """Evaluate all policies and gather the ratios; what `evaluate` raises."""
+    return Contents(
+        trace,
+        capture,
+        tuple(platforms),
+        summarise(trace),
+        ratios(capture) if capture else [],
+        producers(capture, trace) if capture else [],
+        stability(capture) if capture else [],
+        evaluate(trace, capture, platforms, budgets_pct, progress=progress),
+    )

@@ -1,0 +1,46 @@
+"""Rows as CSV files: one column a field, the same digits on every machine."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from planezip.errors import InputError
+from planezip.records import write_atomically
+
+Row = TypeVar("Row")
+
+
+def write_csv(path: Path, kind: type[Any], rows: Iterable[Any]) -> None:
+    """Write instances of the dataclass `kind`; None is an empty cell, floats have six digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(f.name for f in fields(kind))
+    writer.writerows([_cell(value) for value in astuple(row)] for row in rows)
+    write_atomically(path, text.getvalue().encode())
+
+
+def read_csv(path: Path, kind: type[Row]) -> list[Row]:
+    """Read what write_csv wrote; InputError names the file and what is wrong in it."""
+    try:
+        with path.open(newline="") as file:
+            table = list(csv.DictReader(file, strict=True))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a CSV file: {error}") from None
+    rows = [{name: cell or None for name, cell in row.items()} for row in table]
+    try:
+        return msgspec.convert(rows, list[kind], strict=False)  # type: ignore[valid-type]
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path} does not hold {kind.__name__} rows: {error}") from None
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,45 @@
+"""A table before it is drawn: the terminal and the page show the same one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A title, a header line, and rows of text.
+
+    Attributes:
+        words: how many of the first columns hold words; the others hold numbers.
+        strong: index of the row to stress, -1 for none.
+        note: a sentence that the reader needs below the table.
+    """
+
+    title: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int = 1
+    strong: int = -1
+    note: str = ""
+
+
+def print_grid(console: Console, grid: Grid) -> None:
+    """Print title, table and note."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for i, header in enumerate(grid.headers):
+        table.add_column(header, justify="left" if i < grid.words else "right")
+    for i, row in enumerate(grid.rows):
+        table.add_row(*row, style="bold" if i == grid.strong else None)
+    console.print(f"\n[bold]{escape(grid.title)}[/bold]")
+    console.print(table)
+    if grid.note:
+        console.print(f"[dim]{escape(grid.note)}[/dim]")
+
+
+def number(value: float | None, digits: int = 2, absent: str = "–") -> str:
+    """A number with fixed digits, or a dash where there is none."""
+    return absent if value is None else f"{value:,.{digits}f}"

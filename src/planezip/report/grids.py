@@ -1,0 +1,143 @@
+"""What the report's tables say: our figures with the paper's beside them."""
+
+from collections.abc import Sequence
+
+from planezip.planning.predictor import Signature
+from planezip.records import Capture, Platform, Precision
+from planezip.report.grid import Grid, number
+from planezip.report.names import CODECS, ENCODERS, POLICIES, PRECISIONS, model_title
+from planezip.report.predictability import Stability, error_pct
+from planezip.report.producers import Producer
+from planezip.report.published import paper
+from planezip.report.ratios import Ratio
+from planezip.report.rows import Row
+from planezip.report.summary import TraceSummary
+
+
+def trace_grid(summary: TraceSummary) -> Grid:
+    """The workload beside Table I of the paper."""
+    published = paper().models.get(summary.model)
+    rows = [
+        ("parameters, millions", number(summary.params_millions, 1), "params_millions", 1),
+        ("saved activations", number(summary.saved_tensors, 0), "saved_tensors", 0),
+        ("their size in FP32, GB", number(summary.saved_gb, 2), "saved_gb", 1),
+        ("operators", number(summary.ops, 0), "ops", 0),
+    ]
+    return Grid(
+        f"{model_title(summary.model)}, training iteration at batch {summary.batch}",
+        ("", "here", "paper"),
+        [
+            (label, ours, number(getattr(published, field, None), digits))
+            for label, ours, field, digits in rows
+        ],
+    )
+
+
+def ratio_grid(rows: Sequence[Ratio]) -> Grid:
+    """Ratio of every codec at both precisions."""
+    published = paper().models.get(rows[0].model) if rows else None
+    codecs = list(dict.fromkeys(row.codec for row in rows))
+    found = {(row.codec, row.precision): row.ratio for row in rows}
+    lines = []
+    for codec in codecs:
+        line = [CODECS[codec]]
+        for precision in PRECISIONS:
+            line.append(number(found.get((codec, precision))))
+            ours = codec == "planezip"
+            line.append(number(getattr(published, f"ratio_{precision}", None)) if ours else "")
+        lines.append(line)
+    headers = [h for p in PRECISIONS.values() for h in (p, "paper")]
+    return Grid(
+        "Compression ratio of all saved activations",
+        ("codec", *headers),
+        lines,
+        strong=codecs.index("planezip") if "planezip" in codecs else -1,
+        note="Bytes in over bytes out; tags, headers and padding count.",
+    )
+
+
+def producer_grid(rows: Sequence[Producer], precision: Precision) -> Grid:
+    """Ratios by producing operator; the paper's are of all its models in BF16."""
+    lines = []
+    for row in (r for r in rows if r.precision == precision):
+        published = paper().producers.get(row.producer) if precision == "bf16" else None
+        line = [row.producer, number(row.share_pct, 1)]
+        for codec in ("zvc", "bx", "planezip"):
+            line += [number(getattr(row, codec))]
+            line += [number(getattr(published, codec, None))] if precision == "bf16" else []
+        lines.append([*line, f"{ENCODERS[row.top_encoder]} ({row.top_share_pct:.0f}%)"])
+    names = ("ZVC", "BX", "PlaneZip")
+    beside = ("paper",) if precision == "bf16" else ()
+    return Grid(
+        f"Saved activations by producing operator, {PRECISIONS[precision]}",
+        ("producer", "share %", *(h for name in names for h in (name, *beside)), "top encoder"),
+        lines,
+        note="The paper's ratios are over all five models." if beside else "",
+    )
+
+
+def stability_grid(rows: Sequence[Stability]) -> Grid:
+    """Ratio and loss of consecutive iterations; the paper's are BF16."""
+    by_precision = {p: [row for row in rows if row.precision == p] for p in PRECISIONS}
+    published = paper().models.get(rows[0].model) if rows else None
+    theirs = published.ratio_per_iteration if published else ()
+    return Grid(
+        "Compression ratio of consecutive iterations",
+        ("iteration", "loss", "BF16", "paper", "FP32"),
+        [
+            (
+                str(bf16.iteration),
+                number(bf16.loss),
+                number(bf16.ratio, 3),
+                number(theirs[i] if i < len(theirs) else None),
+                number(fp32.ratio, 3),
+            )
+            for i, (bf16, fp32) in enumerate(zip(*by_precision.values(), strict=True))
+        ],
+    )
+
+
+def error_grid(capture: Capture) -> Grid:
+    """Wire-size error of the last-iteration predictor by signature."""
+    published = paper().models.get(capture.model)
+    kinds: dict[Signature, str] = {
+        "tensor": "per tensor",
+        "optype": "per operator type",
+        "global": "one for all",
+    }
+    fields = {"tensor": "tensor_error_pct", "optype": "op_type_error_pct"}
+    return Grid(
+        "Wire-size error of predicting from the iteration before, %",
+        ("signature", "BF16", "paper", "FP32"),
+        [
+            (
+                label,
+                number(error_pct(capture, "bf16", kind), 2),
+                number(getattr(published, fields.get(kind, "global_error_pct"), None), 1),
+                number(error_pct(capture, "fp32", kind), 2),
+            )
+            for kind, label in kinds.items()
+        ],
+        strong=0,
+    )
+
+
+def overhead_grid(rows: Sequence[Row], platform: Platform) -> Grid:
+    """Overhead of every policy at every budget on one platform."""
+    mine = {(r.policy, r.budget_pct): r for r in rows if r.platform == platform.name}
+    budgets = sorted({budget for _, budget in mine}, reverse=True)
+    policies = [p for p in POLICIES if any(policy == p for policy, _ in mine)]
+    beside = [b for b in budgets if paper().overhead_pct(platform.name, b, "planezip") is not None]
+    lines = []
+    for policy in policies:
+        ours = [number(mine[policy, b].overhead_pct, 1, "no plan") for b in budgets]
+        theirs = [number(paper().overhead_pct(platform.name, b, policy), 1) for b in beside]
+        lines.append((POLICIES[policy], *ours, *theirs))
+    return Grid(
+        f"Overhead over unlimited memory in %, platform {platform.name} "
+        f"({platform.gpu}, {PRECISIONS[platform.precision]})",
+        ("policy", *(f"{b:g}%" for b in budgets), *(f"paper {b:g}%" for b in beside)),
+        lines,
+        strong=policies.index("planezip") if "planezip" in policies else -1,
+        note="The paper's figures are means over its five models." if beside else "",
+    )

@@ -1,0 +1,61 @@
+"""What a report is about, in words."""
+
+from planezip.report.contents import Contents
+from planezip.report.machine import this_machine
+from planezip.report.names import model_title
+from planezip.report.summary import items_per_s
+
+_SAID = {
+    "planezip": "with PlaneZip",
+    "bw": "with the same planner and no compression",
+    "recomp": "with recomputation alone",
+}
+
+
+def headline(c: Contents) -> str:
+    """The report's finding in two sentences, from its own rows."""
+    ratio = next(
+        (r.ratio for r in c.ratios if r.codec == "planezip" and r.precision == "bf16"), None
+    )
+    sentences = [f"Saved activations compress by {ratio:.2f}× in BF16."] if ratio else []
+    budgets = sorted({row.budget_pct for row in c.rows}, key=lambda b: (abs(b - 50), b))
+    if said := [text for policy in _SAID if (text := _overheads(c, policy, budgets[:1]))]:
+        where = " and ".join(f"on platform {p.name}" for p in c.platforms)
+        sentences.append(
+            f"In {budgets[0]:g}% of the activation memory, training {where} takes "
+            f"{'; '.join(said)}."
+        )
+    return " ".join(sentences)
+
+
+def _overheads(c: Contents, policy: str, budget: list[float]) -> str:
+    """E.g. "3.1% and 7.5% longer with PlaneZip"; empty unless there is a plan everywhere."""
+    found = [r.overhead_pct for r in c.rows if r.policy == policy and r.budget_pct in budget]
+    if not found or None in found:
+        return ""
+    return " and ".join(f"{x:.1f}%" for x in found) + f" longer {_SAID[policy]}"
+
+
+def facts(c: Contents) -> list[tuple[str, str]]:
+    """Where the figures come from: model, weights, data, versions, machine."""
+    machine = this_machine()
+    told = [("model", f"{model_title(c.summary.model)}, planned for a batch of {c.summary.batch}")]
+    if c.capture:
+        losses = ", ".join(f"{loss:.3f}" for loss in c.capture.losses)
+        told += [
+            ("weights", c.capture.weights),
+            ("data", c.capture.data),
+            ("captured", f"{len(c.capture.iterations)} iterations at batch {c.capture.batch}"),
+            ("training loss", losses),
+        ]
+    else:
+        told.append(("ratios", "none: no capture was given"))
+    speeds = [f"{items_per_s(c.trace, p):,.0f}/s on {p.name}" for p in c.platforms]
+    told.append(("unlimited memory", "modelled throughput " + ", ".join(speeds)))
+    versions = {**(c.trace.versions or {}), **(c.capture.versions if c.capture else {})}
+    told += [
+        ("versions", ", ".join(f"{name} {v}" for name, v in sorted(versions.items()))),
+        ("machine", f"{machine.cpu}, {machine.cores} cores, {machine.memory_gb:g} GB"),
+        ("system", f"{machine.system}, Python {machine.python}"),
+    ]
+    return told

@@ -1,0 +1,130 @@
+"""One HTML file that holds the whole report, plots included, and loads nothing."""
+
+import struct
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from planezip.records import Precision
+from planezip.report.contents import Contents
+from planezip.report.figures import MemoryPanel, memory_figure, ratio_figure, throughput_figure
+from planezip.report.grids import (
+    error_grid,
+    overhead_grid,
+    producer_grid,
+    ratio_grid,
+    stability_grid,
+    trace_grid,
+)
+from planezip.report.headline import facts, headline
+from planezip.report.names import PRECISIONS, model_title, platform_title
+from planezip.report.published import paper
+from planezip.report.ratios import PRECISIONS as BOTH
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A plot as the page embeds it; width and height in CSS pixels."""
+
+    uri: str
+    alt: str
+    width: int
+    height: int
+
+
+def page(c: Contents, detail: str, timelines: Sequence[str], tables: Sequence[str]) -> str:
+    """The report as HTML.
+
+    Args:
+        detail: the budget of the plans that are shown in detail, e.g. "50%".
+        timelines, tables: names of the files beside the page that it links to.
+    """
+    environment = Environment(
+        loader=PackageLoader("planezip.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    view: dict[str, Any] = {
+        "title": f"{model_title(c.summary.model)} under a memory budget",
+        "headline": headline(c),
+        "notes": c.capture.notes if c.capture else (),
+        "facts": facts(c),
+        "trace": trace_grid(c.summary),
+        "ratios": None,
+        "detail": detail,
+        "overheads": [overhead_grid(c.rows, p) for p in c.platforms],
+        "throughput_figures": _throughput_pictures(c),
+        "memory_figures": _memory_pictures(c),
+        "timelines": timelines,
+        "tables": tables,
+    }
+    if c.capture:
+        view |= {
+            "ratios": ratio_grid(c.ratios),
+            "ratio_figures": _ratio_pictures(c),
+            "producers": [producer_grid(c.producers, p) for p in BOTH],
+            "errors": error_grid(c.capture),
+            "stability": stability_grid(c.stability),
+        }
+    return environment.get_template("page.html.j2").render(view)
+
+
+def paper_ratios(model: str) -> dict[Precision, float]:
+    """The paper's ratio of PlaneZip by precision, empty for a model that it does not have."""
+    published = paper().models.get(model)
+    return {p: getattr(published, f"ratio_{p}") for p in BOTH} if published else {}
+
+
+def memory_panels(c: Contents) -> list[MemoryPanel]:
+    """The PlaneZip plans that come with a timeline, one a platform."""
+    platforms = {p.name: p for p in c.platforms}
+    return [
+        MemoryPanel(
+            f"Platform {o.row.platform}, budget {o.row.budget_pct:g}%",
+            platforms[o.row.platform],
+            o.plan,
+            o.timeline,
+        )
+        for o in c.outcomes
+        if o.row.policy == "planezip" and o.plan and o.timeline
+    ]
+
+
+def _ratio_pictures(c: Contents) -> list[Picture]:
+    beside = paper_ratios(c.summary.model)
+    return [
+        _picture(
+            ratio_figure(c.ratios, (p,), beside),
+            f"Bars: compression ratio of every codec on {PRECISIONS[p]} activations",
+        )
+        for p in BOTH
+    ]
+
+
+def _throughput_pictures(c: Contents) -> list[Picture]:
+    return [
+        _picture(
+            throughput_figure(c.rows, {p.name: platform_title(p)}),
+            f"Lines: throughput of every policy against the budget on platform {p.name}",
+        )
+        for p in c.platforms
+    ]
+
+
+def _memory_pictures(c: Contents) -> list[Picture]:
+    return [
+        _picture(
+            memory_figure(c.trace, [panel]),
+            f"Activation memory over time on platform {panel.platform.name}, with and without plan",
+        )
+        for panel in memory_panels(c)
+    ]
+
+
+def _picture(png: bytes, alt: str) -> Picture:
+    width, height = struct.unpack(">II", png[16:24])  # IHDR
+    return Picture("data:image/png;base64," + b64encode(png).decode(), alt, width // 2, height // 2)

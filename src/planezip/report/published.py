@@ -1,0 +1,64 @@
+"""The paper's own figures, to stand beside ours."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True)
+class PaperModel:
+    """One model's row of Tables I and IV and its bars of figure 3."""
+
+    title: str
+    params_millions: float
+    saved_tensors: int
+    saved_gb: float
+    ops: int
+    images_per_s_b: float
+    ratio_bf16: float
+    ratio_fp32: float
+    ratio_random_bf16: float
+    ratio_per_iteration: tuple[float, ...]
+    tensor_error_pct: float
+    op_type_error_pct: float
+    global_error_pct: float
+
+
+@dataclass(frozen=True, slots=True)
+class PaperProducer:
+    """One row of Table III: BF16 ratios over all models, and the most frequent encoder."""
+
+    zvc: float
+    bx: float
+    planezip: float
+    top: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """Everything that paper.toml holds.
+
+    Attributes:
+        models: by workload name.
+        producers: by the category's name in Table III.
+        mean_overhead_pct: platform -> budget in percent -> policy -> mean over the five models.
+    """
+
+    models: dict[str, PaperModel]
+    producers: dict[str, PaperProducer]
+    mean_overhead_pct: dict[str, dict[str, dict[str, float]]]
+
+    def overhead_pct(self, platform: str, budget_pct: float, policy: str) -> float | None:
+        """Mean overhead of a policy, None where the paper gives no number."""
+        by_budget = self.mean_overhead_pct.get(platform, {})
+        return by_budget.get(f"{budget_pct:g}", {}).get(policy)
+
+
+@cache
+def paper() -> Paper:
+    """The paper's figures."""
+    text = (files("planezip.report") / "paper.toml").read_text()
+    return msgspec.convert(tomllib.loads(text), Paper)

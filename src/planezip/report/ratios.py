@@ -1,0 +1,48 @@
+"""Compression ratio of all saved activations of one iteration (paper V-A, figure 3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planezip.records import Capture, Precision, TensorCapture
+
+PRECISIONS: tuple[Precision, ...] = ("bf16", "fp32")
+SYMBOL32 = "planezip-w32"
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One bar of figure 3: bytes in over bytes out, weighted by bytes.
+
+    `codec` is a codec's name, or "planezip-w32" for PlaneZip with 32-bit symbols at any precision.
+    """
+
+    model: str
+    precision: Precision
+    codec: str
+    ratio: float
+
+
+def ratios(capture: Capture, iteration: int = 0) -> list[Ratio]:
+    """Ratio of every codec at both precisions, and of PlaneZip at 32-bit symbols."""
+    tensors = capture.iterations[iteration]
+    codecs = (*tensors[0].sizes["bf16"].wire_bytes, SYMBOL32) if tensors else ()
+    return [
+        Ratio(capture.model, precision, codec, ratio_of(tensors, precision, codec))
+        for precision in PRECISIONS
+        for codec in codecs
+    ]
+
+
+def ratio_of(tensors: Sequence[TensorCapture], precision: Precision, codec: str) -> float:
+    """Bytes of all `tensors` over their bytes on the wire; 1.0 if they hold nothing."""
+    raw = sum(t.bytes_at(precision) for t in tensors)
+    return raw / sum(_wire_bytes(t, precision, codec) for t in tensors) if raw else 1.0
+
+
+def _wire_bytes(tensor: TensorCapture, precision: Precision, codec: str) -> float:
+    if codec != SYMBOL32:
+        return tensor.wire_bytes(precision, codec)
+    sizes = tensor.sizes[precision]
+    if not sizes.raw_bytes:
+        return 0.0
+    return tensor.bytes_at(precision) * sizes.symbol32_wire_bytes / sizes.raw_bytes
