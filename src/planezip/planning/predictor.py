@@ -36,11 +36,8 @@ class RatioTable:
         wire: dict[Key, float] = {}
         for tensor in iteration:
             key = signature_key(tensor, self._signature)
-            sizes = tensor.sizes[precision]
-            # A sampled tensor stands for all of its bytes, not only for the sampled ones.
-            raw_bytes = _full_bytes(tensor, precision)
-            raw[key] = raw.get(key, 0.0) + raw_bytes
-            wire[key] = wire.get(key, 0.0) + raw_bytes / sizes.ratio(codec)
+            raw[key] = raw.get(key, 0.0) + tensor.bytes_at(precision)
+            wire[key] = wire.get(key, 0.0) + tensor.wire_bytes(precision, codec)
         self._ratios |= {key: raw[key] / wire[key] if wire[key] else 1.0 for key in raw}
 
     def predict(self, tensor: TensorCapture) -> float:
@@ -68,14 +65,9 @@ def wire_size_error(
         tensors = list(iteration)
         if number:
             for tensor in tensors:
-                raw_bytes = _full_bytes(tensor, precision)
-                actual = raw_bytes / tensor.sizes[precision].ratio(codec)
-                error_bytes += abs(raw_bytes / table.predict(tensor) - actual)
+                actual = tensor.wire_bytes(precision, codec)
+                predicted = tensor.bytes_at(precision) / table.predict(tensor)
+                error_bytes += abs(predicted - actual)
                 wire_bytes += actual
         table.update(tensors, precision, codec)
     return error_bytes / wire_bytes if wire_bytes else 0.0
-
-
-def _full_bytes(tensor: TensorCapture, precision: Precision) -> float:
-    halves = precision == "bf16" and tensor.dtype == "float32"
-    return tensor.bytes / 2 if halves else tensor.bytes

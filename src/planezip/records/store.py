@@ -3,6 +3,7 @@
 import gzip
 import os
 import tempfile
+import zlib
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,7 +34,7 @@ def load(path: str | Path, kind: type[T]) -> T:
         data = path.read_bytes()
         if path.suffix == ".gz":
             data = gzip.decompress(data)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "damaged gzip"
         raise InputError(f"cannot read {path}: {reason}") from None
     return from_json(data, kind, str(path))

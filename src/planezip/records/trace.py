@@ -118,9 +118,7 @@ class Trace:
 
         A view reads no contents, so it does not make what it looks at a saved activation.
         """
-        read = {
-            s for op in self.ops if op.phase == "backward" and not op.is_view for s in op.reads
-        }
+        read = {s for op in self.ops if op.phase == "backward" and not op.is_view for s in op.reads}
         return tuple(
             s.id
             for s in self.storages

@@ -1,0 +1,119 @@
+"""The two stages of Algorithm 1 and the deadlines of its queues."""
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planezip.planning.algorithm1 import CopyQueues, Draft, cover_deficit, fill_link
+from planezip.planning.problem import Problem
+from planezip.planning.replay import ReplayCosts
+from traces import UNIT, TraceBuilder, traces
+
+
+def draft_for(trace):
+    problem = Problem(trace, UNIT)
+    return Draft(problem, ReplayCosts(problem))
+
+
+def chain(sizes, seconds=10):
+    b = TraceBuilder()
+    previous = b.existing("input", 1)
+    made = []
+    for size in sizes:
+        previous = b.op("forward", seconds, [previous], new=[size])
+        made.append(previous)
+    g = b.op("backward", seconds, [made[-1]], new=[1])
+    for s in reversed(made[:-1]):
+        g = b.op("backward", seconds, [g, s], new=[1])
+    return b.build()
+
+
+def naive_feasible(problem, chosen, copy_s):
+    """Both FIFO queues simulated transfer by transfer."""
+    c = problem.candidates
+    clock = 0.0
+    for t in sorted(chosen, key=lambda t: (c[t].ready_s, t)):
+        clock = max(clock, c[t].ready_s) + copy_s[t]
+    if clock > problem.forward_s:
+        return False
+    clock = problem.forward_s
+    for t in sorted(chosen, key=lambda t: (c[t].first_use_s, t)):
+        clock += copy_s[t]
+        if clock > c[t].first_use_s:
+            return False
+    return True
+
+
+@settings(deadline=None)
+@given(traces(), st.integers(0, 2**32 - 1))
+def test_admission_by_slack_equals_simulating_both_queues(trace, seed):
+    random = Random(seed)
+    problem = Problem(trace, UNIT)
+    queues = CopyQueues(problem)
+    order = list(problem.candidates)
+    random.shuffle(order)
+    copy_s = {t: float(random.randint(0, 8)) for t in order}
+    chosen: list[int] = []
+    for t in order:
+        expected = naive_feasible(problem, [*chosen, t], copy_s)
+        assert queues.admit(t, copy_s[t], copy_s[t]) == expected
+        if expected:
+            chosen.append(t)
+
+
+def test_stage_one_stops_as_soon_as_memory_fits():
+    draft = draft_for(chain([10, 10, 10, 10]))
+    copy_s = dict.fromkeys(draft.problem.candidates, (1.0, 1.0))
+    fill_link(draft, [1, 2, 3], copy_s, 1e9, draft.peak_bytes - 15)
+    assert [t for t, action in draft.actions.items() if action == "swap"] == [1, 2]
+
+
+def test_stage_one_spends_no_more_than_the_link_budget():
+    draft = draft_for(chain([10, 10, 10, 10]))
+    copy_s = dict.fromkeys(draft.problem.candidates, (3.0, 3.0))
+    fill_link(draft, [1, 2, 3], copy_s, 7.0, 0)
+    assert sum(action == "swap" for action in draft.actions.values()) == 2
+
+
+def test_stage_two_drops_the_cheapest_second_per_byte_and_idle_second_first():
+    # Equal cost and size: the first tensor is idle longest, so its score is lowest.
+    draft = draft_for(chain([10, 10, 10, 10]))
+    cover_deficit(draft, draft.peak_bytes - 5)
+    assert [t for t, action in draft.actions.items() if action == "drop"] == [1]
+
+
+def test_stage_two_swaps_where_eq_1_finds_the_transfer_cheaper():
+    draft = draft_for(chain([10, 10, 10, 10]))
+    cover_deficit(draft, draft.peak_bytes - 5, swap_cost_s=lambda candidate: 9.0)
+    assert draft.actions[1] == "swap"
+    draft = draft_for(chain([10, 10, 10, 10]))
+    cover_deficit(draft, draft.peak_bytes - 5, swap_cost_s=lambda candidate: 11.0)
+    assert draft.actions[1] == "drop"
+
+
+def test_stage_two_skips_a_replay_that_would_not_fit_the_budget():
+    # Tensor 3 is small but its replay goes through a temporary of 100 bytes.
+    b = TraceBuilder()
+    batch = b.existing("input", 1)
+    first = b.op("forward", 1, [batch], new=[40])
+    temporary = b.op("forward", 1, [first], new=[100])
+    small = b.op("forward", 1, [temporary], new=[30])
+    last = b.op("forward", 50, [small], new=[90])
+    g = b.op("backward", 1, [last], new=[1])
+    g = b.op("backward", 1, [g, small], new=[1])
+    b.op("backward", 1, [g, first], new=[1])
+    draft = draft_for(b.build())
+    cover_deficit(draft, 110)
+    assert draft.actions[small] == "keep"
+    assert draft.actions[first] == "drop"
+
+
+def test_memory_of_a_draft_is_what_the_evictions_leave():
+    draft = draft_for(chain([10, 20, 30]))
+    before = draft.memory.copy()
+    draft.evict(2, "swap")
+    c = draft.problem.candidates[2]
+    idle = slice(c.last_forward_use + 1, c.first_backward_use)
+    assert (before - draft.memory)[idle].tolist() == [20] * (idle.stop - idle.start)
+    assert (before - draft.memory).sum() == 20 * (idle.stop - idle.start)

@@ -1,0 +1,153 @@
+"""Promises of every policy on random traces: feasible, within budget, never worse than its parts."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planezip.errors import InputError, OverBudgetError
+from planezip.planning import (
+    POLICIES,
+    Planner,
+    Problem,
+    best_plan,
+    check_plan,
+    check_timeline,
+    make_plan,
+    policy,
+)
+from planezip.planning.portfolio import build_plan, cost_model, portfolio, recompute_only
+from planezip.records import Plan, from_json, iteration_seconds, to_json
+from planezip.simulation import Simulator
+from traces import UNIT, TraceBuilder, traces
+
+RATIOS = st.sampled_from([1.0, 1.5, 4.0])
+
+
+@settings(max_examples=150, deadline=None)
+@given(traces(), st.sampled_from(sorted(POLICIES)), st.integers(30, 100), RATIOS)
+def test_every_plan_is_proved_and_stays_within_its_budget(trace, name, percent, ratio):
+    problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
+    ratios = {s: ratio + s % 3 for s in trace.saved}
+    budget = problem.peak_bytes * percent // 100
+    plan = best_plan(Planner(problem), policy(name), budget, ratios, simulator.run)
+    if plan is None:
+        return
+    assert check_plan(trace, UNIT, plan) <= budget
+    timeline = simulator.run(plan, plan.ratios, detail=True)
+    check_timeline(trace, UNIT, plan, timeline)
+    assert timeline.peak_bytes <= budget
+    assert timeline.duration_s == plan.predicted_s
+
+
+@settings(max_examples=60, deadline=None)
+@given(traces(), st.integers(30, 95), RATIOS)
+def test_a_portfolio_is_never_worse_than_its_parts_under_its_own_predictions(trace, percent, ratio):
+    problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
+    planner = Planner(problem)
+    ratios = {s: ratio + s % 3 for s in trace.saved}
+    budget = problem.peak_bytes * percent // 100
+    best = best_plan(planner, policy("planezip"), budget, ratios, simulator.run)
+    unaware = [r for r in portfolio(planner, ratios) if r.name.startswith("uncompressed")]
+    for recipe in (recompute_only(), cost_model(planner, ratios), *unaware):
+        part = build_plan(planner, recipe, budget, ratios, simulator.run)
+        if part is not None:
+            assert best is not None
+            assert best.predicted_s <= part.predicted_s
+
+
+@settings(max_examples=50, deadline=None)
+@given(traces(), st.sampled_from(sorted(POLICIES)))
+def test_the_full_budget_changes_nothing(trace, name):
+    problem = Problem(trace, UNIT)
+    simulator = Simulator(trace, UNIT)
+    plan = best_plan(Planner(problem), policy(name), problem.peak_bytes, {}, simulator.run)
+    assert set(plan.actions.values()) <= {"keep"}
+    assert plan.predicted_s == iteration_seconds(trace, UNIT)
+    assert check_plan(trace, UNIT, plan) == problem.peak_bytes
+
+
+def chain_trace(length=8, size=10):
+    b = TraceBuilder()
+    previous = b.existing("input", 1)
+    made = []
+    for _ in range(length):
+        previous = b.op("forward", 3, [previous], new=[size])
+        made.append(previous)
+    g = b.op("backward", 3, [made[-1]], new=[1])
+    for s in reversed(made[:-1]):
+        g = b.op("backward", 3, [g, s], new=[1])
+    return b.build()
+
+
+def test_the_portfolio_has_the_18_plans_of_the_paper():
+    planner = Planner(Problem(chain_trace(), UNIT))
+    names = [recipe.name for recipe in portfolio(planner, {})]
+    assert len(names) == len(set(names)) == 18
+
+
+def test_a_hopeless_budget_names_the_smallest_that_a_plan_was_found_for():
+    problem = Problem(chain_trace(), UNIT)
+    planner, simulator = Planner(problem), Simulator(problem.trace, UNIT)
+    with pytest.raises(OverBudgetError) as caught:
+        make_plan(planner, policy("planezip"), 5, {}, simulator.run)
+    smallest = caught.value.smallest_feasible_bytes
+    assert best_plan(planner, policy("planezip"), smallest, {}, simulator.run) is not None
+    assert 5 < smallest < problem.peak_bytes
+
+
+def test_a_replay_that_overflows_leads_to_a_plan_with_a_tighter_target():
+    # The fourth tensor's replay needs its dropped inputs in memory at once; a first plan that
+    # fills the budget to the brim has no room for it.
+    problem = Problem(chain_trace(12), UNIT)
+    simulator = Simulator(problem.trace, UNIT)
+    refused = []
+
+    def simulate(plan, ratios):
+        try:
+            return simulator.run(plan, ratios)
+        except Exception as error:
+            refused.append(error)
+            raise
+
+    budgets = range(45, problem.peak_bytes)
+    plans = [
+        build_plan(Planner(problem), recompute_only(), budget, {}, simulate) for budget in budgets
+    ]
+    assert refused
+    assert any(plans)
+
+
+def test_compression_lets_more_be_swapped():
+    problem = Problem(chain_trace(), UNIT)
+    planner, simulator = Planner(problem), Simulator(problem.trace, UNIT)
+    ratios = dict.fromkeys(problem.trace.saved, 10.0)
+    budget = problem.peak_bytes // 2
+    raw = best_plan(planner, policy("bw"), budget, ratios, simulator.run)
+    compressed = best_plan(planner, policy("planezip"), budget, ratios, simulator.run)
+    assert len(compressed.swaps) > len(raw.swaps)
+    assert compressed.predicted_s < raw.predicted_s
+
+
+def test_dte_only_swaps_what_is_cheaper_to_move_than_to_recompute():
+    trace = chain_trace()
+    for link_bytes_per_s, never in ((0.1, "swap"), (1000.0, "drop")):
+        platform = replace(UNIT, d2h_bytes_per_s=link_bytes_per_s, h2d_bytes_per_s=link_bytes_per_s)
+        problem, simulator = Problem(trace, platform), Simulator(trace, platform)
+        budget = problem.peak_bytes // 2
+        plan = best_plan(Planner(problem), policy("dte"), budget, {}, simulator.run)
+        assert set(plan.actions.values()) == {"keep", "swap", "drop"} - {never}
+
+
+def test_a_plan_survives_json():
+    problem = Problem(chain_trace(), UNIT)
+    simulator = Simulator(problem.trace, UNIT)
+    budget = problem.peak_bytes // 2
+    plan = best_plan(Planner(problem), policy("bw"), budget, {}, simulator.run)
+    assert from_json(to_json(plan), Plan, "plan") == plan
+
+
+def test_an_unknown_policy_is_refused_with_the_names_of_the_known():
+    with pytest.raises(InputError, match="planezip"):
+        policy("magic")

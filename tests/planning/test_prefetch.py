@@ -1,0 +1,35 @@
+"""Prefetches start at the earliest point from which memory holds (Algorithm 1, line 12)."""
+
+import numpy as np
+
+from planezip.planning.prefetch import place_prefetches
+from planezip.planning.program import Program, Residence
+
+
+def program(memory, *residences):
+    return Program((), residences, (), np.array(memory, dtype=np.int64))
+
+
+def starts(swaps):
+    return {w.storage: w.prefetch_before for w in swaps}
+
+
+def test_a_prefetch_starts_right_after_the_last_point_without_room():
+    p = program([9, 9, 9, 5, 5, 9, 5, 5, 5], Residence(0, 0, 1, 8))
+    assert starts(place_prefetches(p, [4], 10)) == {0: 6}
+
+
+def test_a_prefetch_without_room_starts_at_its_use():
+    p = program([9, 9, 9, 9], Residence(0, 0, 0, 3))
+    assert starts(place_prefetches(p, [4], 10)) == {0: 3}
+
+
+def test_a_prefetch_never_starts_before_its_tensor_has_left():
+    p = program([0, 0, 0, 0], Residence(0, 0, 1, 3))
+    assert starts(place_prefetches(p, [4], 10)) == {0: 2}
+
+
+def test_what_is_needed_first_is_placed_first_and_takes_its_room():
+    p = program([9, 5, 5, 5, 5, 5], Residence(0, 0, 0, 5), Residence(1, 0, 0, 3))
+    assert starts(place_prefetches(p, [4, 4], 10)) == {1: 1, 0: 3}
+    assert [w.storage for w in place_prefetches(p, [4, 4], 10)] == [1, 0]

@@ -1,0 +1,75 @@
+"""Replay costs follow the drops (paper III-C: charged again for every dropped dependant)."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planezip.planning.problem import Problem
+from planezip.planning.replay import ReplayCosts, replay_peak_bytes, replay_positions
+from traces import UNIT, TraceBuilder, traces
+
+
+def chain(seconds=(1, 2, 4)):
+    b = TraceBuilder()
+    previous = b.existing("input", 1)
+    made = []
+    for s in seconds:
+        previous = b.op("forward", s, [previous], new=[10])
+        made.append(previous)
+    g = b.op("backward", 1, [made[-1]], new=[1])
+    for s in reversed(made[:-1]):
+        g = b.op("backward", 1, [g, s], new=[1])
+    return b.build()
+
+
+def test_a_drop_makes_the_replay_of_its_readers_longer_and_is_charged_for_them():
+    costs = ReplayCosts(Problem(chain(), UNIT))
+    assert [costs.seconds[s] for s in (1, 2, 3)] == [1, 2, 4]
+    costs.drop(2)
+    assert [costs.seconds[s] for s in (1, 2, 3)] == [1, 2, 6]
+    assert costs.charge_s(1) == 2  # once for itself, once for the replay of 2
+    costs.drop(1)
+    assert [costs.seconds[s] for s in (1, 2, 3)] == [1, 3, 7]
+
+
+def test_the_batch_and_what_hangs_on_an_overwritten_batch_cannot_be_dropped():
+    b = TraceBuilder()
+    batch = b.existing("input", 1)
+    first = b.op("forward", 1, [batch], new=[10])
+    b.op("forward", 1, [batch], in_place=[batch])
+    second = b.op("forward", 1, [batch], new=[10])
+    b.op("backward", 1, [batch, first, second], new=[1])
+    costs = ReplayCosts(Problem(b.build(), UNIT))
+    assert [s for s in (0, 1, 2) if costs.can_drop(s)] == [2]
+
+
+def test_peak_of_a_replay_frees_what_it_no_longer_reads():
+    problem = Problem(chain(), UNIT)
+    assert replay_peak_bytes(problem, [0, 1, 2], 3) == 20
+
+
+@given(traces(), st.integers(0, 10**6))
+def test_incremental_costs_equal_a_replay_worked_out_from_scratch(trace, order):
+    problem = Problem(trace, UNIT)
+    costs = ReplayCosts(problem)
+    droppable = sorted(costs.positions, key=lambda t: hash((t, order)))
+    for t in droppable[: len(droppable) // 2 + 1]:
+        costs.drop(t)
+
+    def available(storage, version):
+        kept = storage in problem.candidates and storage not in costs.dropped
+        return kept and version == problem.forward_version[storage]
+
+    for t in droppable:
+        target = [(t, problem.forward_version[t])]
+        positions, inputs = replay_positions(problem, target, available)
+        assert costs.positions[t] == frozenset(positions)
+        assert costs.frontier[t] == inputs & problem.candidates.keys()
+        assert costs.seconds[t] == sum(problem.seconds[p] for p in positions)
+
+
+def test_a_copy_is_independent():
+    costs = ReplayCosts(Problem(chain(), UNIT))
+    twin = costs.copy()
+    twin.drop(2)
+    assert costs.seconds[3] == 4
+    assert not costs.dropped

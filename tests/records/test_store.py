@@ -1,0 +1,107 @@
+"""Files of records are validated when read, whole or absent when written."""
+
+import os
+
+import pytest
+
+from planezip.errors import InputError
+from planezip.records import Trace, from_json, load, save, to_json, write_atomically
+
+
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
+def test_a_record_survives_its_file(tmp_path, trace, name):
+    save(tmp_path / name, trace)
+    assert load(tmp_path / name, Trace) == trace
+
+
+def test_the_same_record_gives_the_same_bytes(tmp_path, trace):
+    for name in ("a.json.gz", "b.json.gz"):
+        save(tmp_path / name, trace)
+    assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[: len(data) // 2],
+        lambda data: b"[]",
+        lambda data: data.replace(b'"batch":4', b'"batch":"four"'),
+        lambda data: data.replace(b'"forward"', b'"sideways"', 1),
+        lambda data: b"\xff\xfe" + data,
+    ],
+)
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
+def test_a_damaged_file_is_refused_by_name(tmp_path, trace, damage, name):
+    path = tmp_path / name
+    path.write_bytes(damage(to_json(trace)))
+    with pytest.raises(InputError, match=name) as caught:
+        load(path, Trace)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:40] + bytes(20)])
+def test_a_damaged_gzip_is_refused(tmp_path, trace, damage):
+    path = tmp_path / "trace.json.gz"
+    save(path, trace)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError, match="damaged gzip"):
+        load(path, Trace)
+
+
+def test_a_missing_file_and_a_folder_are_refused_by_name(tmp_path):
+    with pytest.raises(InputError, match="nowhere"):
+        load(tmp_path / "nowhere.json", Trace)
+    with pytest.raises(InputError, match="directory"):
+        load(tmp_path, Trace)
+
+
+def test_a_write_that_fails_leaves_the_old_file_whole_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "record.json"
+    write_atomically(path, b"old")
+
+    def refuse(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(InputError, match="No space left"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["record.json"]
+
+
+def test_an_interrupted_write_leaves_the_old_file_whole_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "record.json"
+    write_atomically(path, b"old")
+
+    def interrupt(descriptor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["record.json"]
+
+
+def test_a_folder_in_the_way_is_named(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError, match="cannot write"):
+        write_atomically(tmp_path / "file" / "record.json", b"new")
+
+
+def test_new_files_have_ordinary_permissions(tmp_path):
+    path = tmp_path / "record.json"
+    write_atomically(path, b"new")
+    assert path.stat().st_mode & 0o777 == 0o666 & ~_umask()
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_from_json_names_the_file_and_the_field():
+    with pytest.raises(InputError, match=r"x\.json.*ops|x\.json.*model"):
+        from_json(b"{}", Trace, "x.json")
