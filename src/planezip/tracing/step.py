@@ -119,7 +119,7 @@ def _trace(recorder: Recorder, model: torch.nn.Module, name: str, batch_size: in
 def library_versions() -> dict[str, str]:
     """Versions of the libraries that decide what a trace or capture looks like."""
     installed = {}
-    for name in ("planezip", "timm", "torch", "torchvision"):
+    for name in ("planezip", "numpy", "pillow", "timm", "torch", "torchvision"):
         with suppress(PackageNotFoundError):
             installed[name] = version(name)
     return installed
