@@ -63,8 +63,10 @@ def random_trace(random: Random) -> Trace:
     weight = b.existing("parameter", 5)
     live = [batch]
     calls: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-    for _ in range(random.randint(2, 12)):
-        reads = random.sample(live, random.randint(1, min(3, len(live))))
+    for _ in range(random.randint(2, 30)):
+        # Mostly the latest storages, as in a network, now and then an old one.
+        near = live if random.random() < 0.1 else live[-3:]
+        reads = random.sample(near, random.randint(1, min(3, len(near))))
         own = [s for s in reads if s != batch or random.random() < 0.05]
         seconds = random.randint(0, 9)
         if own and random.random() < 0.3:

@@ -1,4 +1,4 @@
-"""Promises of every policy on random traces: feasible, within budget, never worse than its parts."""
+"""Promises of every policy on random traces: feasible, in budget, never worse than its parts."""
 
 from dataclasses import replace
 
