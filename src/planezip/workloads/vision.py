@@ -14,7 +14,7 @@ PIXELS = 224
 def resnet50() -> Workload:
     """ResNet-50: 25.6 M parameters, batch 128."""
     return _timm_classifier(
-        "resnet50", "ResNet-50", "timm/resnet50.a1_in1k", batch=128, learning_rate=0.1
+        "resnet50", "ResNet-50", "timm/resnet50.a1_in1k", batch=128, learning_rate=0.01
     )
 
 
