@@ -7,7 +7,7 @@ from planezip.errors import InputError
 GB = 1_000_000_000
 MIB = 1 << 20
 
-_FACTORS = {
+_FACTORS: dict[str, int] = {
     "": 1,
     "b": 1,
     **{f"{p}b": 1000 ** (i + 1) for i, p in enumerate("kmgt")},
