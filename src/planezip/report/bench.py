@@ -51,9 +51,19 @@ class Bench:
         ratios = self.ratios(chosen.codec, 0)
         return make_plan(self._planner, chosen, budget_bytes, ratios, self._simulator.run)
 
+    def predict(self, plan: Plan) -> Timeline:
+        """One iteration under the plan if every ratio is as the plan predicts."""
+        return self._simulator.run(plan, plan.ratios)
+
     def run(self, plan: Plan, detail: bool = False) -> Timeline:
-        """One iteration under the plan; PlanOverflowError if it does not fit its budget."""
-        return self._simulator.run(plan, self.ratios(policy(plan.policy).codec, 1), detail)
+        """One iteration with the ratios of the captured iteration after the plan's.
+
+        Without a capture, with those that the plan predicts. PlanOverflowError if the plan does
+        not fit its budget.
+        """
+        codec = policy(plan.policy).codec
+        ratios = self.ratios(codec, 1) if self.capture else plan.ratios
+        return self._simulator.run(plan, ratios, detail)
 
     def ratios(self, codec: str | None, iteration: int) -> dict[int, float]:
         """Ratio of every saved activation in a captured iteration; empty without a codec."""

@@ -64,7 +64,7 @@ def contents(
         tuple(platforms),
         summarise(trace),
         ratios(capture) if capture else [],
-        producers(capture, trace) if capture else [],
+        producers(capture) if capture else [],
         stability(capture) if capture else [],
         evaluate(trace, capture, platforms, budgets_pct, progress=progress),
     )

@@ -29,7 +29,8 @@ class Grid:
 
 def print_grid(console: Console, grid: Grid) -> None:
     """Print title, table and note."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    shown = any(grid.headers)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=shown)
     for i, header in enumerate(grid.headers):
         table.add_column(header, justify="left" if i < grid.words else "right")
     for i, row in enumerate(grid.rows):

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from planezip.records import Capture, Precision, TensorCapture, Trace
-from planezip.records.align import align
+from planezip.records import Capture, Precision, TensorCapture
 from planezip.report.ratios import PRECISIONS, ratio_of
 
 INPUT, OTHER, INDICES = "Input batch", "Other", "Indices"
@@ -23,45 +22,19 @@ _BY_OPERATOR = {
     "Pooling output": "max_pool2d_with_indices avg_pool2d _adaptive_avg_pool2d mean",
 }
 CODECS = ("bdi", "zvc", "bpc", "bx", "zbx", "planezip")
-TensorKey = tuple[int, int]  # producing operator, output slot
 _CATEGORY = {name: category for category, names in _BY_OPERATOR.items() for name in names.split()}
 
 
-def category(operator: str, slot: int, dtype: str) -> str:
-    """Table III's name for the kind of operator that wrote a tensor.
-
-    Args:
-        operator: e.g. "aten.convolution.default", "input" for the batch.
-        slot: the operator's output slot.
-        dtype: torch name of the element type.
-    """
-    if dtype in ("int64", "int32"):
+def category(tensor: TensorCapture) -> str:
+    """Table III's name for the kind of operator that last wrote a tensor."""
+    if tensor.dtype in ("int64", "int32"):
         return INDICES
-    if operator == "input":
+    if tensor.op_name == "input":
         return INPUT
-    name = operator.split(".")[1]
+    name = tensor.op_name.split(".")[1]
     if name in ("native_dropout", "_fused_dropout"):
-        return "Dropout mask" if slot else "Dropout output"
+        return "Dropout mask" if tensor.slot else "Dropout output"
     return _CATEGORY.get(name, OTHER)
-
-
-def categories(capture: Capture, trace: Trace, iteration: int = 0) -> dict[TensorKey, str]:
-    """Category of every captured tensor by (op, slot).
-
-    What counts is the last operator that wrote the tensor in the forward pass: an in-place ReLU
-    makes the output of a normalisation a ReLU output.
-    """
-    writers = {
-        s: (op.name, slot)
-        for op in trace.ops[: trace.forward_end]
-        for slot, s in enumerate(op.writes)
-    }
-    matches = align(capture, trace, iteration).matches
-    last = {(t.op, t.slot): writers.get(s) for s, t in matches.items() if t}
-    return {
-        (t.op, t.slot): category(*(last.get((t.op, t.slot)) or (t.op_name, t.slot)), t.dtype)
-        for t in capture.iterations[iteration]
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +61,13 @@ class Producer:
     top_share_pct: float
 
 
-def producers(capture: Capture, trace: Trace, iteration: int = 0) -> list[Producer]:
+def producers(capture: Capture, iteration: int = 0) -> list[Producer]:
     """A row for every category that occurs, by falling share, at both precisions."""
     rows = []
-    kinds = categories(capture, trace, iteration)
     for precision in PRECISIONS:
         groups: dict[str, list[TensorCapture]] = {}
         for tensor in capture.iterations[iteration]:
-            groups.setdefault(kinds[tensor.op, tensor.slot], []).append(tensor)
+            groups.setdefault(category(tensor), []).append(tensor)
         total = sum(t.bytes_at(precision) for t in capture.iterations[iteration])
         found = [_row(capture.model, precision, n, ts, total) for n, ts in groups.items()]
         rows += sorted(found, key=lambda row: -row.share_pct)

@@ -1,0 +1,109 @@
+"""Options that mean the same in every command that has them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+capture = click.option(
+    "--capture",
+    "capture_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Compression ratios, as `planezip capture` writes them; without it nothing compresses.",
+)
+
+platform = click.option(
+    "--platform", default="B", show_default=True, help="A (RTX 2080 Ti, FP32) or B (A100, BF16)."
+)
+
+
+def output(what: str) -> Callable[[Command], Command]:
+    """-o FILE for the record that a command makes."""
+    return click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help=f"Write {what} there; a name that ends in .gz is compressed.",
+    )
+
+
+def example(*lines: str) -> str:
+    """An epilog that shows how to call a command."""
+    return "\b\n" + "\n".join(("Example:", *(f"  {line}" for line in lines)))
+
+
+compressed_output = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="What to write.  [default: FILE with or without .pz]",
+)
+threads = click.option(
+    "--threads", type=click.IntRange(1), help="Threads at most.  [default: as many as pay]"
+)
+force = click.option("--force", is_flag=True, help="Replace what is there.")
+
+
+def print_sizes(
+    source: Path, source_bytes: int, target: Path, target_bytes: int, as_json: bool
+) -> None:
+    """One line, or JSON, about a file that was compressed or restored."""
+    if as_json:
+        from planezip.cli.output import print_json
+
+        print_json(
+            {
+                "source": str(source),
+                "source_bytes": source_bytes,
+                "target": str(target),
+                "target_bytes": target_bytes,
+                "ratio": source_bytes / target_bytes if target_bytes else None,
+            }
+        )
+    else:
+        factor = max(source_bytes, target_bytes) / max(1, min(source_bytes, target_bytes))
+        click.echo(
+            f"{target}: {source_bytes:,} bytes became {target_bytes:,}, a factor of {factor:.2f}"
+        )
+
+
+def captures(warmup_steps: int) -> Callable[[Command], Command]:
+    """How real training iterations are run; `warmup_steps` is the default."""
+
+    def decorate(command: Command) -> Command:
+        for option in (
+            click.option("--seed", default=0, show_default=True, help="Of weights and batches."),
+            click.option(
+                "--warmup-steps",
+                type=click.IntRange(0),
+                default=warmup_steps,
+                show_default=True,
+                metavar="N",
+                help="Train N steps from random weights first, if no pretrained ones are loaded.",
+            ),
+            click.option(
+                "--pretrained",
+                is_flag=True,
+                help="Start from timm's trained weights if the hub or its cache is reachable.",
+            ),
+            click.option(
+                "--images",
+                metavar="FOLDER",
+                type=click.Path(path_type=Path),
+                help="JPEG and PNG photographs.  [default: the two that scikit-learn ships]",
+            ),
+            click.option(
+                "--batch", type=click.IntRange(1), help="Items in a captured batch.  [default: 8]"
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate

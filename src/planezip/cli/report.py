@@ -1,0 +1,60 @@
+"""planezip report"""
+
+from pathlib import Path
+
+import click
+
+from planezip.cli import options
+
+
+@click.command(
+    epilog=options.example(
+        "planezip report resnet50 -o out/report",
+        "planezip report trace.json.gz --capture capture.json.gz --platform B -o out/report",
+    )
+)
+@click.argument("trace", metavar="TRACE")
+@options.capture
+@click.option("--platform", "names", multiple=True, help="A or B; repeatable.  [default: both]")
+@click.option(
+    "--budget",
+    "budgets",
+    type=click.FloatRange(0, 100, min_open=True),
+    multiple=True,
+    metavar="PERCENT",
+    help="Percentage of the peak without eviction; repeatable.  [default: 90 70 50 30]",
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Write CSV files, plots, timelines and report.html there.",
+)
+@options.as_json
+def command(
+    trace: str,
+    capture_file: Path | None,
+    names: tuple[str, ...],
+    budgets: tuple[float, ...],
+    folder: Path,
+    as_json: bool,
+) -> None:
+    """Plan and simulate TRACE with all six policies at every budget, and write a report.
+
+    TRACE is a file that `planezip trace` wrote, or a model's name to trace it now.
+    """
+    from planezip.cli.inputs import read_capture, read_trace
+    from planezip.cli.reporting import make_report, print_report
+    from planezip.records import platform
+    from planezip.report.evaluate import BUDGETS_PCT
+    from planezip.report.write import writable_folder
+
+    platforms = [platform(name) for name in names or ("A", "B")]
+    record = read_trace(trace)
+    capture = read_capture(capture_file, record) if capture_file else None
+    writable_folder(folder)
+    made, files = make_report(record, capture, platforms, budgets or BUDGETS_PCT, folder)
+    print_report(made, files, as_json)

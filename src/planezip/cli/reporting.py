@@ -1,0 +1,44 @@
+"""Evaluates, writes and prints a report: the common end of `report` and `demo`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from planezip.cli.output import print_grids, print_json, stage
+from planezip.records import Capture, Platform, Trace
+from planezip.report.contents import Contents, contents
+from planezip.report.write import write_report
+
+
+def make_report(
+    trace: Trace,
+    capture: Capture | None,
+    platforms: Sequence[Platform],
+    budgets_pct: Sequence[float],
+    folder: Path,
+) -> tuple[Contents, list[Path]]:
+    """Evaluate all policies and write everything; returns the files, the page first."""
+    with stage("plan and simulate") as advance:
+        made = contents(trace, capture, platforms, budgets_pct, advance)
+    with stage("write tables, plots and page"):
+        files = write_report(folder, made)
+    return made, files
+
+
+def print_report(made: Contents, files: list[Path], as_json: bool) -> None:
+    """The report's tables and where the page is, or all of it as JSON."""
+    if as_json:
+        print_json(
+            {
+                "summary": made.summary,
+                "ratios": made.ratios,
+                "producers": made.producers,
+                "predictability": made.stability,
+                "overheads": made.rows,
+                "files": [str(file) for file in files],
+            }
+        )
+        return
+    print_grids(*made.grids())
+    click.echo(f"\n{len(files)} files; read {files[0]}")

@@ -1,0 +1,67 @@
+"""planezip simulate"""
+
+from pathlib import Path
+
+import click
+
+from planezip.cli import options
+
+
+@click.command(
+    epilog=options.example(
+        "planezip trace resnet50 -o trace.json.gz",
+        "planezip plan trace.json.gz --platform B --budget 50% -o plan.json",
+        "planezip simulate trace.json.gz plan.json --perfetto timeline.json",
+    )
+)
+@click.argument("trace", metavar="TRACE")
+@click.argument("plan", metavar="PLAN", type=click.Path(path_type=Path))
+@options.capture
+@click.option(
+    "--perfetto",
+    "perfetto_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write a timeline for ui.perfetto.dev or chrome://tracing there.",
+)
+@options.output("the timeline as a record, with every event,")
+@options.as_json
+def command(
+    trace: str,
+    plan: Path,
+    capture_file: Path | None,
+    perfetto_file: Path | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Run PLAN for one iteration of TRACE on the platform that it was made for.
+
+    The plan is checked first. With a capture, transfers take the ratios of its second iteration,
+    otherwise those that the plan predicts.
+    """
+    from planezip.cli.inputs import read_capture, read_plan, read_trace
+    from planezip.cli.output import print_grids, print_json
+    from planezip.planning import check_plan
+    from planezip.records import platform, save, to_json, write_atomically
+    from planezip.report.bench import Bench
+    from planezip.report.planned import action_grid, iteration_grid, plan_facts
+    from planezip.simulation import perfetto
+
+    record = read_trace(trace)
+    made = read_plan(plan, record)
+    on = platform(made.platform)
+    check_plan(record, on, made)
+    bench = Bench(record, on, read_capture(capture_file, record) if capture_file else None)
+    timeline = bench.run(made, detail=True)
+    if output:
+        save(output, timeline)
+    if perfetto_file:
+        write_atomically(perfetto_file, to_json(perfetto(record, made, timeline)))
+    if as_json:
+        files = {"file": output and str(output), "perfetto": perfetto_file and str(perfetto_file)}
+        print_json({**plan_facts(bench, made, timeline), **files})
+        return
+    print_grids(
+        action_grid(record, on, made),
+        iteration_grid(made, timeline, bench.peak_bytes, bench.unlimited_s),
+    )

@@ -1,0 +1,38 @@
+"""planezip trace"""
+
+from pathlib import Path
+
+import click
+
+from planezip.cli import options
+
+
+@click.command(
+    epilog=options.example(
+        "planezip trace resnet50 -o trace.json.gz",
+        "planezip trace resnet50 --batch 32 --json",
+    )
+)
+@click.argument("model")
+@click.option("--batch", type=click.IntRange(1), help="Items in the batch.  [default: the paper's]")
+@options.output("the trace")
+@options.as_json
+def command(model: str, batch: int | None, output: Path | None, as_json: bool) -> None:
+    """Record one training iteration of MODEL: forward, backward and optimizer step.
+
+    Runs on the meta device, which propagates shapes without data: no batch is too large.
+    """
+    from planezip.cli.output import print_grids, print_json
+    from planezip.cli.training import trace_model
+    from planezip.records import save
+    from planezip.report.grids import trace_grid
+    from planezip.report.summary import summarise
+
+    trace = trace_model(model, batch)
+    if output:
+        save(output, trace)
+    summary = summarise(trace)
+    if as_json:
+        print_json({"summary": summary, "versions": trace.versions, "file": output and str(output)})
+    else:
+        print_grids(trace_grid(summary))
