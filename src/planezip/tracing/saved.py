@@ -1,6 +1,6 @@
 """Which storages autograd saves for backward, as torch's own saved-tensor hooks see it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch._C._autograd import _get_sequence_nr
@@ -8,6 +8,12 @@ from torch._ops import OpOverload
 from torch.autograd.graph import saved_tensors_hooks
 
 from planezip.tracing.storages import StorageTable
+
+
+class _Packed(NamedTuple):
+    tensor: torch.Tensor
+    is_output: bool
+    version: int
 
 
 class SavedTensorHooks:
@@ -43,16 +49,20 @@ class SavedTensorHooks:
             and args[0].untyped_storage()._cdata == unpacked.untyped_storage()._cdata
         )
 
-    def _pack(self, tensor: torch.Tensor) -> tuple[torch.Tensor, bool]:
+    def _pack(self, tensor: torch.Tensor) -> _Packed:
         self._saved[self._table.add_input(tensor)] = None
-        if _is_output(tensor):
-            return tensor.detach(), True
-        return tensor, False
+        is_output = _is_output(tensor)
+        return _Packed(tensor.detach() if is_output else tensor, is_output, tensor._version)
 
-    def _unpack(self, packed: tuple[torch.Tensor, bool]) -> torch.Tensor:
-        tensor, is_output = packed
-        self._just_unpacked = None if is_output else tensor
-        return tensor
+    def _unpack(self, packed: _Packed) -> torch.Tensor:
+        # Autograd makes this check itself when there are no hooks.
+        if packed.tensor._version != packed.version:
+            raise RuntimeError(
+                f"a tensor of shape {tuple(packed.tensor.shape)} that backward needs has been "
+                "modified by an in-place operation after it was saved"
+            )
+        self._just_unpacked = None if packed.is_output else packed.tensor
+        return packed.tensor
 
 
 def _is_output(tensor: torch.Tensor) -> bool:
