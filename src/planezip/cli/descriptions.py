@@ -110,7 +110,7 @@ def _trace(name: str, trace: Trace) -> Description:
         "Peak activation memory without eviction",
         [(p.upper(), f"{size:,} bytes") for p, size in peak.items()],
     )
-    return Description("trace", facts, (trace_grid(summary), ops, storages, memory))
+    return Description("trace", facts, (trace_grid(trace), ops, storages, memory))
 
 
 def capture_description(name: str, capture: Capture) -> Description:

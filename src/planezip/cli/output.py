@@ -32,8 +32,10 @@ def print_json(value: object) -> None:
 def print_grids(*grids: Grid) -> None:
     """Tables on stdout."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    for grid in grids:
-        print_grid(console, grid)
+    with console.capture() as captured:  # rich would end the process if the reader has gone
+        for grid in grids:
+            print_grid(console, grid)
+    click.echo(captured.get(), nl=False)
 
 
 def say(message: str) -> None:

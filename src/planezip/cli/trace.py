@@ -24,15 +24,22 @@ def command(model: str, batch: int | None, output: Path | None, as_json: bool) -
     """
     from planezip.cli.output import print_grids, print_json
     from planezip.cli.training import trace_model
-    from planezip.records import save
+    from planezip.records import platforms, save
     from planezip.report.grids import trace_grid
-    from planezip.report.summary import summarise
+    from planezip.report.summary import items_per_s, summarise
 
     trace = trace_model(model, batch)
     if output:
         save(output, trace)
-    summary = summarise(trace)
     if as_json:
-        print_json({"summary": summary, "versions": trace.versions, "file": output and str(output)})
+        speeds = {name: items_per_s(trace, on) for name, on in platforms().items()}
+        print_json(
+            {
+                "summary": summarise(trace),
+                "modelled_items_per_s": speeds,
+                "versions": trace.versions,
+                "file": output and str(output),
+            }
+        )
     else:
-        print_grids(trace_grid(summary))
+        print_grids(trace_grid(trace))

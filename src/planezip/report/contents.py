@@ -43,7 +43,7 @@ class Contents:
 
     def grids(self) -> list[Grid]:
         """The tables that a terminal shows."""
-        shown = [trace_grid(self.summary)]
+        shown = [trace_grid(self.trace)]
         if self.capture:
             shown += [ratio_grid(self.ratios), producer_grid(self.producers, "bf16")]
             shown += [stability_grid(self.stability), error_grid(self.capture)]

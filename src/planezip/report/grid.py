@@ -32,7 +32,8 @@ def print_grid(console: Console, grid: Grid) -> None:
     shown = any(grid.headers)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=shown)
     for i, header in enumerate(grid.headers):
-        table.add_column(header, justify="left" if i < grid.words else "right")
+        style = "dim" if header.startswith("paper") else ""
+        table.add_column(header, justify="left" if i < grid.words else "right", style=style)
     for i, row in enumerate(grid.rows):
         table.add_row(*row, style="bold" if i == grid.strong else None)
     console.print(f"\n[bold]{escape(grid.title)}[/bold]")

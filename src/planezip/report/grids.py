@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from planezip.planning.predictor import Signature
-from planezip.records import Capture, Platform, Precision
+from planezip.records import Capture, Platform, Precision, Trace, platforms
 from planezip.report.grid import Grid, number
 from planezip.report.names import CODECS, ENCODERS, POLICIES, PRECISIONS, model_title
 from planezip.report.predictability import Stability, error_pct
@@ -11,23 +11,34 @@ from planezip.report.producers import Producer
 from planezip.report.published import paper
 from planezip.report.ratios import Ratio
 from planezip.report.rows import Row
-from planezip.report.summary import TraceSummary
+from planezip.report.summary import items_per_s, summarise
+from planezip.units import GB
 
 
-def trace_grid(summary: TraceSummary) -> Grid:
-    """The workload beside Table I of the paper."""
-    published = paper().models.get(summary.model)
+def trace_grid(trace: Trace) -> Grid:
+    """The workload beside Table I of the paper, with its modelled speed."""
+    summary = summarise(trace)
+    published = paper().models.get(trace.model)
     rows = [
-        ("parameters, millions", number(summary.params_millions, 1), "params_millions", 1),
-        ("saved activations", number(summary.saved_tensors, 0), "saved_tensors", 0),
-        ("their size in FP32, GB", number(summary.saved_gb, 2), "saved_gb", 1),
-        ("operators", number(summary.ops, 0), "ops", 0),
+        ("parameters, millions", summary.params_millions, "params_millions", 1),
+        ("saved activations", summary.saved_tensors, "saved_tensors", 0),
+        ("their size in FP32, GB", summary.saved_gb, "saved_gb", 1),
+        ("operators", summary.ops, "ops", 0),
+    ]
+    rows += [
+        (
+            f"modelled items/s on platform {p.name}",
+            items_per_s(trace, p),
+            f"items_per_s_{p.name}",
+            0,
+        )
+        for p in platforms().values()
     ]
     return Grid(
-        f"{model_title(summary.model)}, training iteration at batch {summary.batch}",
+        f"{model_title(trace.model)}, training iteration at batch {trace.batch}",
         ("", "here", "paper"),
         [
-            (label, ours, number(getattr(published, field, None), digits))
+            (label, number(ours, digits), number(getattr(published, field, None), digits))
             for label, ours, field, digits in rows
         ],
     )
@@ -52,7 +63,13 @@ def ratio_grid(rows: Sequence[Ratio]) -> Grid:
         ("codec", *headers),
         lines,
         strong=codecs.index("planezip") if "planezip" in codecs else -1,
-        note="Bytes in over bytes out; tags, headers and padding count.",
+        note="Bytes in over bytes out; tags, headers and padding count."
+        + (
+            " The paper's weights are trained; with random ones it finds "
+            f"{published.ratio_random_bf16:.2f} in BF16."
+            if published
+            else ""
+        ),
     )
 
 
@@ -140,4 +157,25 @@ def overhead_grid(rows: Sequence[Row], platform: Platform) -> Grid:
         lines,
         strong=policies.index("planezip") if "planezip" in policies else -1,
         note="The paper's figures are means over its five models." if beside else "",
+    )
+
+
+def cost_grid(rows: Sequence[Row], platform: Platform, budget_pct: float) -> Grid:
+    """What the overhead of every policy at one budget is made of, and the plan that was kept."""
+    mine = [r for r in rows if r.platform == platform.name and r.budget_pct == budget_pct]
+    return Grid(
+        f"Where the time goes at {budget_pct:g}%, platform {platform.name}",
+        ("policy", "kept plan", "recomputation, ms", "stalls, ms", "swapped, GB"),
+        [
+            (
+                POLICIES[r.policy],
+                r.kept_plan,
+                number(r.recompute_s and r.recompute_s * 1e3),
+                number(r.stall_s and r.stall_s * 1e3),
+                number(r.swapped_bytes and r.swapped_bytes / GB),
+            )
+            for r in mine
+        ],
+        words=2,
+        strong=next((i for i, r in enumerate(mine) if r.policy == "planezip"), -1),
     )

@@ -3,7 +3,6 @@
 from planezip.report.contents import Contents
 from planezip.report.machine import this_machine
 from planezip.report.names import model_title
-from planezip.report.summary import items_per_s
 
 _SAID = {
     "planezip": "with PlaneZip",
@@ -50,8 +49,6 @@ def facts(c: Contents) -> list[tuple[str, str]]:
         ]
     else:
         told.append(("ratios", "none: no capture was given"))
-    speeds = [f"{items_per_s(c.trace, p):,.0f}/s on {p.name}" for p in c.platforms]
-    told.append(("unlimited memory", "modelled throughput " + ", ".join(speeds)))
     versions = {**(c.trace.versions or {}), **(c.capture.versions if c.capture else {})}
     told += [
         ("versions", ", ".join(f"{name} {v}" for name, v in sorted(versions.items()))),

@@ -10,8 +10,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from planezip.records import Precision
 from planezip.report.contents import Contents
+from planezip.report.evaluate import DETAIL_PCT
 from planezip.report.figures import MemoryPanel, memory_figure, ratio_figure, throughput_figure
 from planezip.report.grids import (
+    cost_grid,
     error_grid,
     overhead_grid,
     producer_grid,
@@ -35,11 +37,10 @@ class Picture:
     height: int
 
 
-def page(c: Contents, detail: str, timelines: Sequence[str], tables: Sequence[str]) -> str:
+def page(c: Contents, timelines: Sequence[str], tables: Sequence[str]) -> str:
     """The report as HTML.
 
     Args:
-        detail: the budget of the plans that are shown in detail, e.g. "50%".
         timelines, tables: names of the files beside the page that it links to.
     """
     environment = Environment(
@@ -53,10 +54,11 @@ def page(c: Contents, detail: str, timelines: Sequence[str], tables: Sequence[st
         "headline": headline(c),
         "notes": c.capture.notes if c.capture else (),
         "facts": facts(c),
-        "trace": trace_grid(c.summary),
+        "trace": trace_grid(c.trace),
         "ratios": None,
-        "detail": detail,
+        "detail": f"{DETAIL_PCT:g}%",
         "overheads": [overhead_grid(c.rows, p) for p in c.platforms],
+        "costs": [cost_grid(c.rows, p, DETAIL_PCT) for p in c.platforms],
         "throughput_figures": _throughput_pictures(c),
         "memory_figures": _memory_pictures(c),
         "timelines": timelines,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planezip.records import Capture, Precision, TensorCapture
-from planezip.report.ratios import PRECISIONS, ratio_of
+from planezip.report.ratios import CODECS, PRECISIONS, SYMBOL32, ratio_of
 
 INPUT, OTHER, INDICES = "Input batch", "Other", "Indices"
 _BY_OPERATOR = {
@@ -21,7 +21,6 @@ _BY_OPERATOR = {
     "Copy/concat": "cat stack clone copy_ _to_copy constant_pad_nd slice_scatter _unsafe_view",
     "Pooling output": "max_pool2d_with_indices avg_pool2d _adaptive_avg_pool2d mean",
 }
-CODECS = ("bdi", "zvc", "bpc", "bx", "zbx", "planezip")
 _CATEGORY = {name: category for category, names in _BY_OPERATOR.items() for name in names.split()}
 
 
@@ -87,7 +86,7 @@ def _row(
         100 * share,
         top_encoder=top,
         top_share_pct=100 * count / max(1, sum(blocks.values())),
-        **{codec: ratio_of(tensors, precision, codec) for codec in CODECS},
+        **{codec: ratio_of(tensors, precision, codec) for codec in CODECS if codec != SYMBOL32},
     )
 
 

@@ -17,7 +17,7 @@ class PaperModel:
     saved_tensors: int
     saved_gb: float
     ops: int
-    images_per_s_b: float
+    items_per_s_B: float
     ratio_bf16: float
     ratio_fp32: float
     ratio_random_bf16: float

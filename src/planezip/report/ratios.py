@@ -7,6 +7,8 @@ from planezip.records import Capture, Precision, TensorCapture
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp32")
 SYMBOL32 = "planezip-w32"
+CODECS = ("bdi", "zvc", "bpc", "bx", "zbx", "planezip", SYMBOL32)
+"""In the order of figure 3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,8 @@ class Ratio:
 def ratios(capture: Capture, iteration: int = 0) -> list[Ratio]:
     """Ratio of every codec at both precisions, and of PlaneZip at 32-bit symbols."""
     tensors = capture.iterations[iteration]
-    codecs = (*tensors[0].sizes["bf16"].wire_bytes, SYMBOL32) if tensors else ()
+    measured = {*tensors[0].sizes["bf16"].wire_bytes, SYMBOL32} if tensors else set()
+    codecs = [codec for codec in CODECS if codec in measured]
     return [
         Ratio(capture.model, precision, codec, ratio_of(tensors, precision, codec))
         for precision in PRECISIONS

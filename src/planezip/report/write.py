@@ -9,7 +9,6 @@ from planezip.errors import InputError
 from planezip.records import to_json, write_atomically
 from planezip.report.contents import Contents
 from planezip.report.csvs import write_csv
-from planezip.report.evaluate import DETAIL_PCT
 from planezip.report.figures import memory_figure, ratio_figure, throughput_figure
 from planezip.report.machine import this_machine
 from planezip.report.names import platform_title
@@ -40,7 +39,7 @@ def write_report(folder: Path, c: Contents) -> list[Path]:
     plots = _write_plots(folder, c)
     timelines = _write_timelines(folder, c)
     links = [[p.relative_to(folder).as_posix() for p in paths] for paths in (timelines, tables)]
-    html = page(c, f"{DETAIL_PCT:g}%", *links)
+    html = page(c, *links)
     write_atomically(folder / PAGE, html.encode())
     return [folder / PAGE, *tables, *plots, *timelines]
 

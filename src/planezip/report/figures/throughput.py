@@ -44,7 +44,7 @@ def _draw(axis: Axes, rows: list[Row]) -> None:
     places = spread([value for _, value in ends], gap=(top - bottom) * 0.065)
     for (policy, _), place in zip(ends, places, strict=True):
         _label(axis, policy, (budgets[-1], place), POLICIES[policy])
-    axis.set_xlim(101, budgets[-1] - 0.5)
+    axis.set_xlim(101.5, budgets[-1] - 1.5)
     axis.set_xticks([100, *budgets], [f"{b:g}%" for b in [100, *budgets]])
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axis.grid(axis="y", color=GRID)
