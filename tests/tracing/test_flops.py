@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 import torch
-from planezip.tracing import Recorder
 from torch import nn
+
+from planezip.tracing import Recorder
 
 
 def flops_by_phase(layer: nn.Module, x: torch.Tensor) -> tuple[int, int]:

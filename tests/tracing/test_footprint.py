@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+
 from planezip.records import Op
 from planezip.tracing import Recorder
 from planezip.tracing.footprint import covers_storage, touched_bytes
@@ -55,10 +56,10 @@ INDEX = torch.tensor([1, 2])
         (lambda: A + B, 96, 0),
         (lambda: A + A, 64, 0),
         (lambda: A.add_(B), 96, 0),
-        (lambda: A.relu_(), 64, 0),
+        (A.relu_, 64, 0),
         (lambda: torch.add(A, B, out=torch.ones(8)), 96, 0),
         (lambda: A.copy_(B), 64, 0),
-        (lambda: A[:4].zero_(), 16, 0),
+        (A[:4].zero_, 16, 0),
         (lambda: A > 0, 32, 8),
         (lambda: A.to(torch.bfloat16), 32, 16),
         (lambda: torch.ones_like(A), 32, 0),

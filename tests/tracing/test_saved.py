@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 import torch
-from planezip.records import Trace
-from planezip.tracing import trace_step
-from planezip.workloads import workload
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.tracing.nets import SHAPES, loss_of, make
+from nets import SHAPES, loss_of, make
+from planezip.records import Trace
+from planezip.tracing import trace_step
+from planezip.workloads import workload
 
 Sgd = Callable[[nn.Module], torch.optim.Optimizer]
 

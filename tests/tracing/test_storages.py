@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from planezip.errors import InputError
 from planezip.tracing.storages import StorageTable
 
