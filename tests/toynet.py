@@ -1,8 +1,6 @@
-"""A small training iteration and its capture, built by hand: what the tests of the upper layers share."""
+"""A small training iteration and its capture, built by hand, for the report and the commands."""
 
 from dataclasses import replace
-
-import pytest
 
 from planezip.records import Capture, Op, Storage, TensorCapture, Trace, WireSizes
 
@@ -91,13 +89,3 @@ def build_capture(trace: Trace, scale: float = 1.0) -> Capture:
         versions={"torch": "2.0"},
         notes=("pretrained weights were asked for and could not be reached",),
     )
-
-
-@pytest.fixture(scope="session")
-def trace() -> Trace:
-    return build_trace()
-
-
-@pytest.fixture(scope="session")
-def capture(trace: Trace) -> Capture:
-    return build_capture(trace)

@@ -1,0 +1,71 @@
+"""Tables put the paper's figures beside ours and are regular."""
+
+import pytest
+from rich.console import Console
+
+from planezip.records import platform
+from planezip.report.contents import contents
+from planezip.report.grid import Grid, number, print_grid
+from planezip.report.grids import cost_grid, overhead_grid
+from planezip.report.machine import Machine, this_machine
+from planezip.report.published import paper
+from planezip.report.rows import INFEASIBLE, Row
+
+
+def row(platform_name: str, budget_pct: float, policy: str, overhead: float | None) -> Row:
+    kept = "one" if overhead is not None else INFEASIBLE
+    return Row("resnet50", platform_name, budget_pct, policy, overhead, 0.9, 0, 0.0, 0.0, kept)
+
+
+def test_all_tables_are_regular(trace, capture):
+    for grid in contents(trace, capture, [platform("A"), platform("B")]).grids():
+        assert grid.title
+        assert {len(line) for line in grid.rows} == {len(grid.headers)}
+        assert all(isinstance(cell, str) for line in grid.rows for cell in line)
+
+
+def test_overheads_stand_beside_the_papers():
+    rows = [row("B", b, p, o) for b, p, o in (
+        (90.0, "bw", 1.0), (50.0, "bw", 12.34), (90.0, "planezip", 0.5), (50.0, "planezip", None),
+    )]  # fmt: skip
+    grid = overhead_grid([*rows, row("A", 50.0, "bw", 99.0)], platform("B"))
+    assert grid.headers == ("policy", "90%", "50%", "paper 50%")
+    assert list(grid.rows) == [("BW", "1.0", "12.3", "13.0"), ("PlaneZip", "0.5", "no plan", "9.0")]
+    assert grid.rows[grid.strong][0] == "PlaneZip"
+
+
+def test_a_policy_without_a_plan_has_dashes_for_its_costs():
+    lost = Row("resnet50", "B", 50.0, "swap", None, None, None, None, None, INFEASIBLE)
+    assert list(cost_grid([lost], platform("B"), 50.0).rows) == [
+        ("SWAP", INFEASIBLE, "–", "–", "–")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "said"), [(1.005, 1, "1.0"), (12345.6, 0, "12,346"), (None, 2, "–")]
+)
+def test_numbers_have_fixed_digits(value, digits, said):
+    assert number(value, digits) == said
+
+
+def test_a_table_prints_every_cell_and_no_markup():
+    console = Console(width=80, record=True, file=None, quiet=False)
+    with console.capture() as captured:
+        print_grid(console, Grid("[bold]title", ("a", "b"), [("x", "1")], note="[why]"))
+    for said in ("[bold]title", "a", "b", "x", "1", "[why]"):
+        assert said in captured.get()
+
+
+def test_the_papers_figures_are_those_of_its_text():
+    assert paper().models["resnet50"].ratio_bf16 == 1.88
+    assert paper().overhead_pct("A", 50.0, "planezip") == 3.5
+    assert paper().overhead_pct("B", 30.0, "bw") == 33.2
+    assert paper().overhead_pct("B", 30.0, "recomp") is None
+    assert paper().overhead_pct("A", 90.0, "bw") is None
+
+
+def test_a_machine_has_a_folder_name_without_surprises():
+    named = Machine("Intel(R) Xeon(R) CPU @ 2.20GHz", 4, 16.0, "Linux x86_64", "3.12.1")
+    assert named.slug == "intel-xeon-4-cores"
+    assert this_machine().cores >= 1
+    assert this_machine().memory_gb > 0
