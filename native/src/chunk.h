@@ -50,22 +50,20 @@ size_t encode_chunk(Codec codec, const uint8_t* src, unsigned blocks, uint8_t* p
 
 // ---- reading
 
+constexpr unsigned tag_bits(Codec codec) {
+    return codec == Codec::planezip ? kPlanezipTagBits
+           : codec == Codec::bdi    ? kBdiTagBits
+                                    : kSingleTagBits;
+}
+
 // Reads one block, tag included, and counts it; returns what is wrong, or null.
 template <unsigned W>
 inline const char* read_tagged(BitReader& in, Codec codec, uint8_t* block, uint64_t* tag_blocks) {
-    if (codec == Codec::bdi) {
-        const auto tag = static_cast<unsigned>(in.get(kBdiTagBits));
-        ++tag_blocks[tag];
-        return read_bdi(in, tag, block);
-    }
-    if (codec == Codec::planezip) {
-        const auto tag = static_cast<unsigned>(in.get(kPlanezipTagBits));
-        ++tag_blocks[tag];
-        return read_block<W>(in, tag, block);
-    }
-    const Tag tag = in.get(kSingleTagBits) ? single_encoding(codec) : kRaw;
+    const auto tag = static_cast<unsigned>(in.get(tag_bits(codec)));
     ++tag_blocks[tag];
-    return read_block<W>(in, tag, block);
+    if (codec == Codec::bdi) return read_bdi(in, tag, block);
+    if (codec == Codec::planezip || tag == kRaw) return read_block<W>(in, tag, block);
+    return read_block<W>(in, single_encoding(codec), block);
 }
 
 template <unsigned W>

@@ -3,6 +3,7 @@
 Torch is never imported from here: an object can only be a tensor if torch is loaded already.
 """
 
+import math
 import sys
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from planezip.codec.format import MAX_DIMENSIONS, SymbolBits
+from planezip.codec.format import MAX_DIMENSIONS, MAX_SPREAD, SymbolBits
 from planezip.errors import InputError
 
 Family = Literal["bytes", "numpy", "torch"]
@@ -38,6 +39,11 @@ class Contents:
         halves = {"torch": ("bfloat16", "float16"), "numpy": ("<f2", ">f2"), "bytes": ()}
         return 16 if self.dtype in halves[self.family] else 32
 
+    def shape_is_possible(self, item_bytes: int) -> bool:
+        """False if no array could have this shape, even if it has no elements."""
+        spread = math.prod(dim for dim in self.shape if dim) * max(item_bytes, 1)
+        return len(self.shape) <= MAX_DIMENSIONS and spread < MAX_SPREAD
+
 
 def is_tensor(x: object) -> bool:
     """True if x is a torch tensor."""
@@ -52,12 +58,13 @@ def flatten(x: Any) -> tuple[NDArray[np.uint8], Contents]:
         InputError: x is of a type that cannot be compressed.
     """
     if is_tensor(x):
-        if x.dim() > MAX_DIMENSIONS:
-            raise InputError(f"cannot compress a tensor of {x.dim()} dimensions; reshape it first")
         from planezip.codec import tensors
 
         flat, dtype = tensors.flatten(x)
-        return flat, Contents("torch", dtype, tuple(x.shape), flat.nbytes)
+        contents = Contents("torch", dtype, tuple(x.shape), flat.nbytes)
+        if not contents.shape_is_possible(x.element_size()):
+            raise InputError("cannot compress a tensor of so many dimensions or so large ones")
+        return flat, contents
     if isinstance(x, np.ndarray | np.generic):
         return _flatten_array(x)
     flat = byte_view(x, "compress")

@@ -47,4 +47,6 @@ MAGIC: Final = b"PLZ"
 VERSION: Final = 1
 FAMILIES: Final = ("bytes", "numpy", "torch")
 """Kinds of contents; the index of a name is its id in streams."""
-MAX_DIMENSIONS: Final = 255
+MAX_DIMENSIONS: Final = 64
+MAX_SPREAD: Final = 1 << 63
+"""Bound of the product of an element's bytes and the dimensions that are not 0."""

@@ -16,12 +16,14 @@ _DTYPE = re.compile(r"[<>|][?biufcmMSUV]\d{1,9}(\[[0-9A-Za-z]{1,12}\])?")
 
 
 def check_shape(contents: Contents) -> None:
-    """CorruptStreamError unless element type, shape and byte length agree."""
+    """CorruptStreamError unless element type, shape and byte length agree and are possible."""
     if contents.family == "bytes":
-        agree = contents.dtype == "" and contents.shape == ()
+        possible = contents.dtype == "" and contents.shape == ()
     else:
-        agree = math.prod(contents.shape) * _item_bytes(contents) == contents.byte_length
-    if not agree or any(dim >= 1 << 63 for dim in contents.shape):
+        item_bytes = _item_bytes(contents)
+        length = math.prod(contents.shape) * item_bytes
+        possible = contents.shape_is_possible(item_bytes) and length == contents.byte_length
+    if not possible:
         raise CorruptStreamError("element type, shape and length in the preamble do not agree")
 
 
@@ -50,15 +52,10 @@ def new_contents(contents: Contents) -> tuple[Bytes, Any]:
     if contents.family == "bytes":
         flat = np.empty(contents.byte_length, np.uint8)
         return flat, flat
-    try:
-        if contents.family == "torch":
-            pair: tuple[Bytes, Any] = _tensors().empty(contents)
-            return pair
-        return _empty_array(contents)
-    except (ValueError, RuntimeError, OverflowError):
-        if contents.byte_length:
-            raise
-        raise CorruptStreamError("the preamble holds an impossible shape") from None
+    if contents.family == "torch":
+        pair: tuple[Bytes, Any] = _tensors().empty(contents)
+        return pair
+    return _empty_array(contents)
 
 
 def _empty_array(contents: Contents) -> tuple[Bytes, Any]:

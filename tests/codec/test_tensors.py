@@ -1,0 +1,151 @@
+"""CPU torch tensors of any dtype, shape and strides come back; others are refused clearly."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import planezip
+from planezip import InputError
+from planezip.codec import CODECS, describe, measure
+
+DTYPES = sorted(
+    {d for d in vars(torch).values() if isinstance(d, torch.dtype) and "q" not in str(d)}, key=str
+)
+
+
+def raw(tensor: torch.Tensor) -> bytes:
+    plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    return plain.reshape(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
+
+
+def check(original: torch.Tensor, **options) -> None:
+    before = raw(original)
+    restored = planezip.decompress(planezip.compress(original, **options))
+    assert raw(original) == before
+    assert type(restored) is torch.Tensor
+    assert restored.dtype == original.dtype
+    assert restored.shape == original.shape
+    assert restored.is_contiguous()
+    assert raw(restored) == before
+
+
+def some_tensor(dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # some dtypes are experimental
+        tensor = torch.empty(shape, dtype=dtype)
+    if tensor.numel():
+        flat = tensor.reshape(-1).view(torch.uint8)
+        flat.copy_(torch.arange(flat.numel()).mul(37) % 7)
+    return tensor
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_dtype(dtype):
+    for shape in ((), (0,), (3, 0, 2), (5,), (4, 9, 3)):
+        check(some_tensor(dtype, shape))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("symbol_bits", [16, 32])
+def test_every_codec_on_bf16(codec, symbol_bits, activations):
+    for output in activations.values():
+        check(torch.from_numpy(output).bfloat16(), codec=codec, symbol_bits=symbol_bits)
+
+
+STRIDED = {
+    "transposed": lambda x: x.transpose(0, 2),
+    "channels last": lambda x: x[None].to(memory_format=torch.channels_last),
+    "sliced": lambda x: x[1::2, :, ::3],
+    "expanded": lambda x: x[:, :1].expand(-1, 6, -1),
+    "offset": lambda x: x[1:],
+    "parameter": torch.nn.Parameter,
+    "conjugate": lambda x: torch.complex(x, x).conj(),
+    "negated view": lambda x: torch.complex(x, x).conj().imag,
+}
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_any_strides(name):
+    check(STRIDED[name](torch.randn(4, 6, 7, generator=torch.Generator().manual_seed(0))))
+
+
+def test_nan_payloads_and_negative_zero_of_bf16_keep_their_bits():
+    special = torch.tensor([0, -0x8000, 1, 0x7F80, 0x7F81, -1, 0x7FC0, -0x7F], dtype=torch.int16)
+    for repeats in (1, 8, 100):
+        check(special.repeat(repeats).view(torch.bfloat16))
+
+
+def test_default_symbol_width_follows_the_element_type():
+    for dtype in (torch.bfloat16, torch.float16):
+        assert describe(planezip.compress(torch.zeros(3, dtype=dtype))).symbol_bits == 16
+    for dtype in (torch.float32, torch.int16, torch.int64, torch.bool, torch.float8_e5m2):
+        assert describe(planezip.compress(torch.zeros(3, dtype=dtype))).symbol_bits == 32
+
+
+def test_a_tensor_and_its_array_have_the_same_chunks():
+    tensor = torch.randn(1000, generator=torch.Generator().manual_seed(0))
+    assert planezip.compressed_size(tensor) == planezip.compressed_size(tensor.numpy())
+    assert measure(tensor) == measure(tensor.numpy())
+
+
+def test_decompress_into_a_tensor():
+    original = torch.arange(60).bfloat16().reshape(3, 20)
+    stream = planezip.compress(original)
+    out = torch.empty_like(original)
+    assert planezip.decompress(stream, out=out) is out
+    assert torch.equal(out, original)
+
+
+BAD_OUT = {
+    "dtype": lambda: torch.empty(3, 20, dtype=torch.float16),
+    "shape": lambda: torch.empty(60, dtype=torch.bfloat16),
+    "strides": lambda: torch.empty(20, 3, dtype=torch.bfloat16).T,
+    "grad": lambda: torch.empty(3, 20, dtype=torch.bfloat16, requires_grad=True),
+    "device": lambda: torch.empty(3, 20, dtype=torch.bfloat16, device="meta"),
+    "kind": lambda: np.empty((3, 20), np.float16),
+}
+
+
+@pytest.mark.parametrize("why", BAD_OUT)
+def test_a_tensor_that_cannot_be_decompressed_into_is_refused(why):
+    stream = planezip.compress(torch.arange(60).bfloat16().reshape(3, 20))
+    with pytest.raises(InputError, match=r"^out must be"):
+        planezip.decompress(stream, out=BAD_OUT[why]())
+
+
+def _fake() -> torch.Tensor:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.empty(3)
+
+
+REFUSED = {
+    "sparse": lambda: torch.eye(3).to_sparse(),
+    "meta": lambda: torch.empty(3, device="meta"),
+    "FakeTensor": _fake,
+    "quantized": lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8),
+    "nested": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+    "so many dimensions": lambda: torch.empty([1] * 65),
+    "so large ones": lambda: torch.empty(0, 1 << 61),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_tensors_without_plain_cpu_memory_are_refused_by_name(why):
+    with pytest.raises(InputError, match=why):
+        planezip.compress(REFUSED[why]())
+
+
+def test_the_codec_does_not_import_torch():
+    script = (
+        "import sys, numpy, planezip.codec as c; c.decompress(c.compress(numpy.ones(3)));"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
