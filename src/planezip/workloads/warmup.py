@@ -64,7 +64,7 @@ def warm_up(
         InputError: the loss became infinite or not a number; or a batch cannot be made.
     """
     size = workload.capture_batch if batch is None else batch
-    checkpoints = _checkpoints(workload, optimizer, data, size, seed, cache)
+    checkpoints = _checkpoints(workload, model, optimizer, data, size, seed, cache)
     losses, notes = _resume(checkpoints, steps, model, optimizer)
     resumed_after = saved_after = len(losses)
     last_save_s = time.monotonic()
@@ -90,6 +90,7 @@ def warm_up(
 
 def _checkpoints(
     workload: Workload,
+    model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
     data: Data,
     size: int,
@@ -99,8 +100,9 @@ def _checkpoints(
     if cache is None:
         return None
     settings = [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups]
+    shapes = [(name, tuple(value.shape)) for name, value in model.state_dict().items()]
     versions = [version(library) for library in ("planezip", "numpy", "pillow", "timm", "torch")]
-    identity = (workload.name, data.fingerprint, size, seed, settings, versions)
+    identity = (workload.name, shapes, data.fingerprint, size, seed, settings, versions)
     return Checkpoints(cache, workload.name, identity)
 
 
