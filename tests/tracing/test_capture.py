@@ -1,13 +1,11 @@
 """Captures: every saved activation once, right contents, bounded memory, checked decoding."""
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from nets import SHAPES, Residual, loss_of, make
 from planezip.codec import Measurement, measure
@@ -17,35 +15,7 @@ from planezip.tracing import PlaneZipCodec, capture_steps, trace_step
 from planezip.tracing import contents as contents_module
 from planezip.tracing.contents import chunk_stride, whole_storage, wire_sizes
 from planezip.units import MIB
-
-
-@dataclass
-class Spy:
-    """A codec of given sizes that remembers what it was asked, without keeping any tensor."""
-
-    raw: list[bytes] = field(default_factory=list)
-    asked: list[tuple[torch.dtype, int | None, int]] = field(default_factory=list)
-    handed: dict[StorageWeakRef, int] = field(default_factory=dict)
-    live_bytes: list[int] = field(default_factory=list)
-    names: tuple[str, ...] = ("planezip",)
-    damage: bool = False
-
-    def measure(self, x: torch.Tensor, symbol_bits: int | None, stride: int) -> Measurement:
-        self.asked.append((x.dtype, symbol_bits, stride))
-        if x.dtype == torch.bfloat16:
-            # The copies made for measuring that still exist, this one included.
-            self.handed[StorageWeakRef(x.untyped_storage())] = x.nbytes
-            live = [size for ref, size in self.handed.items() if not ref.expired()]
-            self.live_bytes.append(sum(live))
-        else:
-            self.raw.append(x.view(torch.uint8).numpy().tobytes())
-        return Measurement(x.nbytes, {"planezip": max(1, x.nbytes // 2)}, {"bx": x.nbytes // 128})
-
-    def roundtrip(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        back = x.clone()
-        if self.damage:
-            back.view(torch.uint8)[-1] ^= 1
-        return back
+from spy_codec import Spy
 
 
 def captured(net: type[nn.Module] = Residual, codec: object = None, steps: int = 3) -> Capture:

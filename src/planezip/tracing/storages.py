@@ -53,6 +53,9 @@ class StorageTable:
 
     def add_input(self, tensor: torch.Tensor) -> int:
         """Like `add` for what existed before the iteration; slots number the inputs."""
+        known = self.find(tensor)
+        if known is not None:
+            return known
         return self.add(tensor, "input", slot=sum(e.kind == "input" for e in self._entries))
 
     def has_grown(self, tensor: torch.Tensor) -> bool:
