@@ -8,17 +8,6 @@ import pytest
 from planezip.errors import InputError
 from planezip.records import Capture, Trace
 from planezip.records.align import align, corresponding_ops
-from toynet import build_capture, build_trace
-
-
-@pytest.fixture(scope="module")
-def trace() -> Trace:
-    return build_trace()
-
-
-@pytest.fixture(scope="module")
-def capture(trace: Trace) -> Capture:
-    return build_capture(trace)
 
 
 def test_equal_sequences_match_completely(trace: Trace, capture: Capture) -> None:

@@ -1,0 +1,14 @@
+import pytest
+
+from planezip.records import Capture, Trace
+from toynet import build_capture, build_trace
+
+
+@pytest.fixture(scope="session")
+def trace() -> Trace:
+    return build_trace()
+
+
+@pytest.fixture(scope="session")
+def capture(trace: Trace) -> Capture:
+    return build_capture(trace)
