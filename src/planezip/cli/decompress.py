@@ -44,15 +44,14 @@ def _without_suffix(file: Path) -> Path:
 
 
 def _restore(stream: bytes, threads: int | None) -> bytes:
+    """The content of the file to write."""
     import numpy as np
 
-    from planezip.codec import decompress, describe
+    from planezip.codec import adapter, decompress
 
-    info = describe(stream)
-    if info.family == "numpy":
+    restored = decompress(stream, threads=threads)
+    if isinstance(restored, np.ndarray):
         buffer = io.BytesIO()
-        np.save(buffer, decompress(stream, threads=threads), allow_pickle=False)
+        np.save(buffer, restored, allow_pickle=False)
         return buffer.getvalue()
-    data = bytearray(info.byte_length)
-    decompress(stream, out=data, threads=threads)
-    return bytes(data)
+    return adapter.flatten(restored)[0].tobytes()

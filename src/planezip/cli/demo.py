@@ -11,7 +11,7 @@ WARMUP_STEPS = 8
 
 
 @click.command(
-    epilog=options.example("planezip demo", "planezip demo --images photographs --warmup-steps 100")
+    epilog=options.example("planezip demo", "planezip demo --images photographs --warmup-steps 30")
 )
 @click.option(
     "-o",
@@ -48,7 +48,7 @@ def command(
     from planezip.report.write import writable_folder
 
     writable_folder(folder)
-    with stage("trace an iteration at batch 128"):
+    with stage("trace one iteration"):
         trace = trace_model(MODEL)
     save(folder / "trace.json.gz", trace)
     chosen = CaptureOptions(batch, 3, images, pretrained, warmup_steps, seed)

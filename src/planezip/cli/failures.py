@@ -37,6 +37,8 @@ def exit_code(run: Callable[[], object]) -> int:
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except (KeyboardInterrupt, click.Abort):
+        if sys.stderr.isatty():
+            click.echo(err=True)  # after the ^C that the terminal shows
         _say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:

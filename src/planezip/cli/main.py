@@ -41,10 +41,13 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        # Around the commands alone: click has codes and lines of its own for these failures.
+        sys.exit(exit_code(lambda: super(LazyGroup, self).invoke(ctx)))
+
     def main(self, *args: Any, **extra: Any) -> Any:
         extra["standalone_mode"] = False
-        run = super().main
-        sys.exit(exit_code(lambda: run(*args, **extra)))
+        sys.exit(exit_code(lambda: super(LazyGroup, self).main(*args, **extra)))
 
 
 @click.group(

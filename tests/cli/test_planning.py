@@ -1,0 +1,204 @@
+"""plan, simulate, inspect and report work on files, alone and one after the other."""
+
+import gzip
+import json
+import re
+
+import pytest
+
+from planezip.records import (
+    Plan,
+    Timeline,
+    Trace,
+    load,
+    peak_activation_bytes,
+    save,
+    to_json,
+)
+
+
+@pytest.fixture
+def peak_bytes(trace) -> int:
+    return peak_activation_bytes(trace, "bf16")
+
+
+def test_a_plan_is_printed_and_written(here, succeed, peak_bytes):
+    text = succeed("plan", "trace.json.gz", "--budget", "50%", "-o", "plan.json")
+    plan = load("plan.json", Plan)
+    assert (plan.platform, plan.policy, plan.budget_bytes) == ("B", "planezip", peak_bytes // 2)
+    for said in ("toynet on platform B", plan.candidate, "keep", "swap", "drop", "50%"):
+        assert said in text
+
+
+@pytest.mark.parametrize(
+    ("budget", "share"), [("50%", 0.5), ("62.5 %", 0.625), ("9MB", 0.5), ("9000000", 0.5)]
+)
+def test_budgets_are_shares_of_the_peak_or_sizes(here, succeed, peak_bytes, budget, share):
+    told = json.loads(succeed("plan", "trace.json.gz", "--budget", budget, "--json"))
+    assert peak_bytes == 18_000_000
+    assert told["budget_bytes"] == peak_bytes * share
+    assert told["peak_bytes"] <= told["budget_bytes"]
+
+
+def test_json_says_what_the_table_says(here, succeed):
+    arguments = ("plan", "trace.json.gz", "--budget", "50%", "--platform", "A")
+    told = json.loads(succeed(*arguments, "--json"))
+    assert sum(told["tensors"].values()) == 8
+    assert told["overhead_pct"] == pytest.approx(
+        100 * (told["duration_s"] / told["unlimited_s"] - 1)
+    )
+    assert f"{told['overhead_pct']:.1f}%" in succeed(*arguments)
+
+
+def test_a_capture_lets_the_plan_compress(here, succeed):
+    arguments = ("plan", "trace.json.gz", "--budget", "50%", "--json")
+    raw = json.loads(succeed(*arguments))
+    compressed = json.loads(succeed(*arguments, "--capture", "capture.json"))
+    assert raw["wire_bytes"] == raw["swapped_bytes"]
+    assert compressed["wire_bytes"] < compressed["swapped_bytes"]
+
+
+def test_a_budget_below_every_plan_names_the_smallest(here, refuse, succeed, peak_bytes):
+    line = refuse("plan", "trace.json.gz", "--budget", "5%")
+    smallest, share = re.search(r"is (\d+) bytes \(([\d.]+)% of the peak\)", line).groups()
+    assert 0.05 * peak_bytes < int(smallest) < 0.5 * peak_bytes
+    succeed("plan", "trace.json.gz", "--budget", smallest)
+    succeed("plan", "trace.json.gz", "--budget", f"{share}%")
+
+
+def test_a_written_plan_can_be_simulated(here, succeed, trace):
+    succeed("plan", "trace.json.gz", "--budget", "50%", "--capture", "capture.json", "-o", "p.json")
+    text = succeed(
+        "simulate", "trace.json.gz", "p.json", "-o", "timeline.json", "--perfetto", "view.json"
+    )
+    timeline = load("timeline.json", Timeline)
+    assert f"{timeline.duration_s * 1e3:,.2f} ms" in text
+    assert timeline.events
+    assert json.loads((here / "view.json").read_text())["traceEvents"]
+    assert timeline.duration_s == pytest.approx(load("p.json", Plan).predicted_s)
+
+
+def test_simulation_transfers_with_the_next_iteration(here, succeed):
+    succeed("plan", "trace.json.gz", "--budget", "50%", "--capture", "capture.json", "-o", "p.json")
+    arguments = ("simulate", "trace.json.gz", "p.json", "--json")
+    predicted = json.loads(succeed(*arguments))
+    measured = json.loads(succeed(*arguments, "--capture", "capture.json"))
+    assert measured["swapped_bytes"] == predicted["swapped_bytes"]
+    assert measured["wire_bytes"] < predicted["wire_bytes"]
+
+
+@pytest.mark.parametrize("kind", ["stream", "trace", "capture", "plan", "timeline"])
+def test_inspect_tells_the_kinds_apart(here, succeed, kind):
+    (here / "data").write_bytes(bytes(5000))
+    succeed("compress", "data", "-o", "stream")
+    succeed("plan", "trace.json.gz", "--budget", "50%", "-o", "plan")
+    succeed("simulate", "trace.json.gz", "plan", "-o", "timeline")
+    name = {"trace": "trace.json.gz", "capture": "capture.json"}.get(kind, kind)
+    told = json.loads(succeed("inspect", name, "--json"))
+    assert told["kind"] == kind
+    assert len(succeed("inspect", name).split("\n")) > 4
+
+
+def test_inspecting_a_trace_gives_its_summary(here, succeed, trace):
+    told = json.loads(succeed("inspect", "trace.json.gz", "--json"))
+    assert told["summary"]["saved_tensors"] == len(trace.saved)
+    assert told["summary"]["saved_gb"] == trace.saved_bytes / 1e9
+    assert sum(told["ops_by_phase"].values()) == len(trace.ops)
+    assert told["peak_bytes"] == {"fp32": 36_000_000, "bf16": 18_000_000}
+
+
+def test_a_report_is_written_and_told(here, succeed):
+    arguments = ("report", "trace.json.gz", "--capture", "capture.json", "-o", "out/report")
+    told = json.loads(succeed(*arguments, "--platform", "B", "--budget", "50", "--json"))
+    assert len(told["overheads"]) == 6
+    assert {row["platform"] for row in told["overheads"]} == {"B"}
+    assert all((here / file).is_file() for file in told["files"])
+    assert told["files"][0] == "out/report/report.html"
+    text = succeed(*arguments, "--platform", "B", "--budget", "50")
+    assert "Overhead over unlimited memory" in text
+    assert "out/report/report.html" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["plan", "none.json", "--budget", "50%"], "cannot read none.json"),
+        (["plan", "folder/", "--budget", "50%"], "folder"),
+        (["plan", "resnet51", "--budget", "50%"], "unknown model 'resnet51'"),
+        (["plan", "trace.json.gz", "--budget", "50%", "--platform", "C"], "'C'"),
+        (["plan", "trace.json.gz", "--budget", "half"], "'half' is not a budget"),
+        (["plan", "trace.json.gz", "--budget", "50%", "--policy", "best"], "'best'"),
+        (["plan", "trace.json.gz", "--budget", "50%", "--capture", "no.json"], "no.json"),
+        (["plan", "trace.json.gz", "--budget", "50%", "-o", "folder"], "cannot write folder"),
+        (["plan", "capture.json", "--budget", "50%"], "not a valid Trace"),
+        (["simulate", "trace.json.gz", "none.json"], "cannot read none.json"),
+        (["simulate", "trace.json.gz", "capture.json"], "not a valid Plan"),
+        (["report", "trace.json.gz", "-o", "capture.json"], "capture.json"),
+        (["report", "trace.json.gz", "-o", "out", "--platform", "C"], "'C'"),
+        (["report", "trace.json.gz", "-o", "out", "--budget", "0"], "--budget"),
+        (["inspect", "none.json"], "cannot read none.json"),
+    ],
+)
+def test_bad_input_is_named_in_one_line(here, refuse, arguments, said):
+    (here / "folder").mkdir()
+    assert said in refuse(*arguments)
+
+
+@pytest.mark.parametrize("command", ["plan", "inspect"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b'{"ops": 1}', b"\xff\xfe", b"[]", gzip.compress(b"{}")[:-3]]
+)
+def test_damaged_json_is_named_in_one_line(here, refuse, command, content):
+    (here / "bad.json.gz").write_bytes(content)
+    (here / "bad.json").write_bytes(content)
+    options = ["--budget", "50%"] if command == "plan" else []
+    assert "bad.json" in refuse(command, "bad.json", *options)
+    assert "bad.json.gz" in refuse(command, "bad.json.gz", *options)
+
+
+def edited(record, kind, **changes) -> object:
+    return {**json.loads(to_json(record)), **changes}
+
+
+def test_a_trace_that_does_not_hold_together_is_named(here, refuse, trace):
+    ops = json.loads(to_json(trace))["ops"]
+    ops[3]["reads"] = [10_000]
+    save("odd.json", edited(trace, Trace, ops=ops))
+    assert "operator 3" in refuse("plan", "odd.json", "--budget", "50%")
+    save("odd.json", edited(trace, Trace, storages=list(reversed(trace.storages))))
+    assert "storages" in refuse("plan", "odd.json", "--budget", "50%")
+
+
+def test_a_plan_for_something_else_is_named(here, succeed, refuse):
+    succeed("plan", "trace.json.gz", "--budget", "50%", "-o", "plan.json")
+    plan = load("plan.json", Plan)
+    for changes in (
+        {"model": "other"},
+        {"steps": [{"op": 10_000, "into": [], "free": [], "replay_for": -1}]},
+        {"actions": {"10000": "keep"}},
+        {"scratch": [10_000]},
+    ):
+        save("odd.json", edited(plan, Plan, **changes))
+        assert "another trace" in refuse("simulate", "trace.json.gz", "odd.json")
+
+
+def test_a_plan_that_breaks_a_rule_is_not_simulated(here, succeed, refuse):
+    succeed("plan", "trace.json.gz", "--budget", "50%", "-o", "plan.json")
+    plan = load("plan.json", Plan)
+    save("odd.json", edited(plan, Plan, steps=plan.steps[1:]))
+    refuse("simulate", "trace.json.gz", "odd.json")
+    save("odd.json", edited(plan, Plan, budget_bytes=plan.budget_bytes // 4))
+    refuse("simulate", "trace.json.gz", "odd.json")
+    save("odd.json", edited(plan, Plan, platform="C"))
+    assert "'C'" in refuse("simulate", "trace.json.gz", "odd.json")
+
+
+def test_a_capture_of_another_model_is_named(here, refuse, capture):
+    save("odd.json", edited(capture, None, model="other"))
+    for command in (
+        ("plan", "trace.json.gz", "--budget", "50%"),
+        ("report", "trace.json.gz", "-o", "out"),
+    ):
+        assert "odd.json is of other" in refuse(*command, "--capture", "odd.json")
+    save("odd.json", edited(capture, None, iterations=[]))
+    assert "odd.json" in refuse("plan", "trace.json.gz", "--budget", "50%", "--capture", "odd.json")
