@@ -1,8 +1,7 @@
 // One 128-byte block under the encodings ZVC, DBX, BX and ZBX: sizes, writers and readers.
 #pragma once
 
-#include "plane_code.h"
-#include "transforms.h"
+#include "classify.h"
 #include "transpose.h"
 
 namespace planezip {
@@ -11,103 +10,102 @@ namespace {
 constexpr unsigned bit_of(Tag tag) { return 1u << tag; }
 constexpr unsigned kAllEncodings = bit_of(kZvc) | bit_of(kDbx) | bit_of(kBx) | bit_of(kZbx);
 
-// What sizing a block finds out, kept so that the winner can be written without doing it again.
-template <unsigned W>
-struct Analysis {
-    using Symbol = typename Width<W>::Symbol;
-    using Plane = typename Width<W>::Plane;
-    static constexpr unsigned N = Width<W>::symbols;
+// The size of a block under each encoding.
+struct BlockSizes {
+    unsigned survivors;        // non-zero symbols
+    unsigned bits[kEncoders];  // by tag, without the tag; of those asked for
 
-    alignas(64) Symbol symbols[N];
-    alignas(64) Symbol survivors[N];  // set if ZBX was asked for and the block has zeros
-    alignas(64) Plane bx[W + 1];      // planes of the symbols, and the zero above them
-    alignas(64) Plane dbx[W + 2];     // planes of the deltas
-    alignas(64) Plane zbx[W + 1];     // planes of the survivors, like `survivors`
-    Plane mask;                       // non-zero symbols
-    unsigned count;                   // ones in the mask
-    unsigned bits[kEncoders];         // by tag, of the encodings asked for
-
-    bool dense() const { return count == N; }
+    // The tag of the smallest; the lowest of equals.
+    Tag smallest() const {
+        Tag best = kRaw;
+        for (Tag tag : {kZvc, kDbx, kBx, kZbx}) {
+            if (bits[tag] < bits[best]) best = tag;
+        }
+        return best;
+    }
 };
 
+// Sizes a block under raw, ZVC and the encodings whose bit_of(tag) is set in `encodings`. Reads
+// kSourceSlack bytes beyond the block.
 template <unsigned W>
-inline void size_dbx(Analysis<W>& a) {
-    constexpr unsigned deltas = Width<W>::symbols - 1;
-    typename Width<W>::Symbol delta[Width<W>::symbols];
-    to_deltas<W>(a.symbols, delta);
-    symbols_to_planes(delta, a.dbx);
-    a.dbx[W] = delta_signs(a.bx[W - 1], a.dbx[W - 1], deltas);
-    a.dbx[W + 1] = 0;
-    a.bits[kDbx] = W + plane_code_bits<W + 1>(a.dbx, deltas);
-}
-
-template <unsigned W>
-inline void size_zbx(Analysis<W>& a) {
-    compact<W>(a.symbols, a.survivors);
-    symbols_to_planes(a.survivors, a.zbx);
-    a.zbx[W] = 0;
-    a.bits[kZbx] = Width<W>::symbols + (a.count ? plane_code_bits<W>(a.zbx, a.count) : 0);
-}
-
-// Sizes `block` under the encodings whose bit_of(tag) is set in `encodings`.
-template <unsigned W>
-inline void analyse(const uint8_t* block, unsigned encodings, Analysis<W>& a) {
+inline BlockSizes size_block(const uint8_t* block, unsigned encodings) {
     constexpr unsigned N = Width<W>::symbols;
-    std::memcpy(a.symbols, block, kBlockBytes);
-    symbols_to_planes(a.symbols, a.bx);
-    a.bx[W] = 0;
-    a.mask = 0;
-    for (unsigned b = 0; b < W; ++b) a.mask |= a.bx[b];
-    a.count = popcount(a.mask);
-    a.bits[kRaw] = kBlockBits;
-    a.bits[kZvc] = N + W * a.count;
-    if (encodings & bit_of(kDbx)) size_dbx(a);
-    if (encodings & (bit_of(kBx) | bit_of(kZbx))) a.bits[kBx] = plane_code_bits<W>(a.bx, N);
-    if (encodings & bit_of(kZbx)) {
-        if (a.dense()) {
-            a.bits[kZbx] = N + a.bits[kBx];  // nothing to remove: the planes of BX
-        } else {
-            size_zbx(a);
+    BlockSizes sizes;
+    sizes.bits[kRaw] = kBlockBits;
+    if (encodings & bit_of(kDbx)) {
+        sizes.bits[kDbx] = W + plane_code_bits<W + 1>(delta_classes<W>(block), N - 1);
+    }
+    const SymbolCounts<W> found = count_symbols<W>(block);
+    sizes.survivors = found.survivors;
+    sizes.bits[kZvc] = N + W * found.survivors;
+    if (encodings & (bit_of(kBx) | bit_of(kZbx))) {
+        sizes.bits[kBx] = plane_code_bits<W>(found.planes.classes(), N);
+    }
+    if (!(encodings & bit_of(kZbx))) return sizes;
+    if (found.survivors == N) {
+        sizes.bits[kZbx] = N + sizes.bits[kBx];  // nothing to remove: the planes of BX
+    } else {
+        sizes.bits[kZbx] = N;
+        if (found.survivors) {
+            sizes.bits[kZbx] += plane_code_bits<W>(survivor_classes<W>(block, found), found.survivors);
         }
     }
+    return sizes;
 }
 
-// The tag of the smallest; the lowest of equals.
+// ---- writing
+
 template <unsigned W>
-inline Tag smallest(const Analysis<W>& a) {
-    Tag best = kRaw;
-    for (Tag tag : {kZvc, kDbx, kBx, kZbx}) {
-        if (a.bits[tag] < a.bits[best]) best = tag;
-    }
-    return best;
+inline void write_dbx(BitWriter& out, const uint8_t* block) {
+    using Plane = typename Width<W>::Plane;
+    constexpr unsigned deltas = Width<W>::symbols - 1;
+    typename Width<W>::Symbol delta[deltas + 1];
+    Plane planes[W + 2], symbol_planes[W];
+    to_deltas<W>(block, delta);
+    symbols_to_planes(delta, planes);
+    symbols_to_planes(block, symbol_planes);
+    planes[W] = delta_signs(symbol_planes[W - 1], planes[W - 1], deltas);
+    planes[W + 1] = 0;
+    out.put(symbol_at<W>(block, 0), W);
+    write_planes<W + 1>(out, planes, deltas);
 }
 
 template <unsigned W>
-inline void write_zvc(BitWriter& out, Analysis<W>& a) {
-    if (a.dense()) std::memcpy(a.survivors, a.symbols, kBlockBytes);
-    else compact<W>(a.symbols, a.survivors);
-    out.put_long(a.mask, Width<W>::symbols);
-    out.put_bytes(reinterpret_cast<const uint8_t*>(a.survivors), a.count * (W / 8));
+inline void write_bx(BitWriter& out, const void* symbols, unsigned width) {
+    typename Width<W>::Plane planes[W + 1];
+    symbols_to_planes(symbols, planes);
+    planes[W] = 0;
+    write_planes<W>(out, planes, width);
 }
 
+// ZVC and ZBX: the mask, then the survivors in either form.
 template <unsigned W>
-inline void write_block(BitWriter& out, Tag tag, Analysis<W>& a) {
+inline void write_masked(BitWriter& out, bool verbatim, const uint8_t* block) {
     constexpr unsigned N = Width<W>::symbols;
-    switch (tag) {
-        case kRaw:
-            return out.put_bytes(reinterpret_cast<const uint8_t*>(a.symbols), kBlockBytes);
-        case kZvc:
-            return write_zvc(out, a);
-        case kDbx:
-            out.put(a.symbols[0], W);
-            return write_planes<W + 1>(out, a.dbx, N - 1);
-        case kBx:
-            return write_planes<W>(out, a.bx, N);
-        case kZbx:
-            out.put_long(a.mask, N);
-            if (a.count) write_planes<W>(out, a.dense() ? a.bx : a.zbx, a.count);
+    typename Width<W>::Symbol survivors[N];
+    uint64_t mask = 0;
+    for (unsigned j = 0; j < N; ++j) mask |= uint64_t{symbol_at<W>(block, j) != 0} << j;
+    const unsigned count = compact<W>(block, survivors);
+    out.put_long(mask, N);
+    if (verbatim) {
+        out.put_bytes(reinterpret_cast<const uint8_t*>(survivors), count * (W / 8));
+    } else if (count) {
+        write_bx<W>(out, survivors, count);
     }
 }
+
+template <unsigned W>
+inline void write_block(BitWriter& out, Tag tag, const uint8_t* block) {
+    switch (tag) {
+        case kRaw: return out.put_bytes(block, kBlockBytes);
+        case kDbx: return write_dbx<W>(out, block);
+        case kBx: return write_bx<W>(out, block, Width<W>::symbols);
+        case kZvc:
+        case kZbx: return write_masked<W>(out, tag == kZvc, block);
+    }
+}
+
+// ---- reading
 
 template <unsigned W>
 inline const char* read_dbx(BitReader& in, typename Width<W>::Symbol* symbols) {

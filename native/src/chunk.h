@@ -12,20 +12,16 @@ namespace {
 
 template <unsigned W>
 inline void write_planezip(BitWriter& out, const uint8_t* block) {
-    Analysis<W> a;
-    analyse<W>(block, kAllEncodings, a);
-    const Tag tag = smallest(a);
+    const Tag tag = size_block<W>(block, kAllEncodings).smallest();
     out.put(tag, kPlanezipTagBits);
-    write_block<W>(out, tag, a);
+    write_block<W>(out, tag, block);
 }
 
 template <unsigned W>
 inline void write_single(BitWriter& out, Tag encoding, const uint8_t* block) {
-    Analysis<W> a;
-    analyse<W>(block, bit_of(encoding), a);
-    const bool encoded = a.bits[encoding] < kBlockBits;
+    const bool encoded = size_block<W>(block, bit_of(encoding)).bits[encoding] < kBlockBits;
     out.put(encoded, kSingleTagBits);
-    write_block<W>(out, encoded ? encoding : kRaw, a);
+    write_block<W>(out, encoded ? encoding : kRaw, block);
 }
 
 inline void write_bdi_tagged(BitWriter& out, const uint8_t* block) {
@@ -95,16 +91,15 @@ inline void add_block_sizes(const uint8_t* block, unsigned codecs, ChunkSizes& s
         if (asked(codec)) encodings |= bit_of(single_encoding(codec));
     }
     if (encodings) {
-        Analysis<W> a;
-        analyse<W>(block, encodings, a);
+        const BlockSizes found = size_block<W>(block, encodings);
         for (Codec codec : {Codec::zvc, Codec::bpc, Codec::bx, Codec::zbx}) {
-            const unsigned bits = asked(codec) ? a.bits[single_encoding(codec)] : 0;
+            const unsigned bits = asked(codec) ? found.bits[single_encoding(codec)] : 0;
             sizes.bits[unsigned(codec)] += kSingleTagBits + (bits < kBlockBits ? bits : kBlockBits);
         }
         if (all) {
-            const Tag tag = smallest(a);
+            const Tag tag = found.smallest();
             ++sizes.tag_blocks[tag];
-            sizes.bits[unsigned(Codec::planezip)] += kPlanezipTagBits + a.bits[tag];
+            sizes.bits[unsigned(Codec::planezip)] += kPlanezipTagBits + found.bits[tag];
         }
     }
     if (asked(Codec::bdi)) {

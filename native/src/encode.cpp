@@ -15,7 +15,7 @@ constexpr size_t kSlack = kPayloadBound - kChunkBytes;
 // Writes one chunk with its header; returns the bytes written.
 size_t write_chunk(const Input& input, size_t index, Codec codec, const ChunkFunctions& functions,
                    uint8_t* dst) {
-    uint8_t padded[kChunkBytes];
+    ChunkBuffer padded;
     const uint8_t* src = input.chunk(index, padded);
     const unsigned blocks = chunk_blocks(input.bytes, index);
     const size_t raw = size_t{blocks} * kBlockBytes;

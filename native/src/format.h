@@ -38,6 +38,7 @@ struct Width<16> {
     using Symbol = uint16_t;
     using Plane = uint64_t;
     static constexpr unsigned symbols = 64;
+    static constexpr Symbol top = 1u << 15;
 };
 
 template <>
@@ -45,6 +46,7 @@ struct Width<32> {
     using Symbol = uint32_t;
     using Plane = uint32_t;
     static constexpr unsigned symbols = 32;
+    static constexpr Symbol top = 1u << 31;
 };
 
 }  // namespace planezip

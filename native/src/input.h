@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "format.h"
+#include "level.h"
 
 namespace planezip {
 
@@ -21,18 +21,23 @@ inline unsigned chunk_blocks(size_t bytes, size_t chunk) {
     return static_cast<unsigned>((chunk_contents(bytes, chunk) + kBlockBytes - 1) / kBlockBytes);
 }
 
+// Where a chunk is put that cannot be encoded in place.
+using ChunkBuffer = uint8_t[kChunkBytes + kSourceSlack];
+
 struct Input {
     const uint8_t* src;
     size_t bytes;
 
-    // Whole blocks of a chunk: in place, or zero-padded in `padded` if the last one is partial.
-    const uint8_t* chunk(size_t index, uint8_t (&padded)[kChunkBytes]) const {
+    // Whole blocks of a chunk, kSourceSlack bytes behind them readable: in place, or zero-padded in
+    // `buffer` if the end of the input is near.
+    const uint8_t* chunk(size_t index, ChunkBuffer& buffer) const {
         const uint8_t* from = src + index * kChunkBytes;
+        const size_t left = bytes - index * kChunkBytes;
+        if (left >= sizeof buffer) return from;
         const size_t contents = chunk_contents(bytes, index);
-        if (contents % kBlockBytes == 0) return from;
-        std::memset(padded, 0, kChunkBytes);
-        std::memcpy(padded, from, contents);
-        return padded;
+        std::memset(buffer, 0, sizeof buffer);
+        std::memcpy(buffer, from, contents);
+        return buffer;
     }
 };
 

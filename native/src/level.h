@@ -16,12 +16,15 @@ constexpr size_t kReadSlack = 512;
 // Bytes that encode_chunk may write: every block raw with its tag, and a word beyond.
 constexpr size_t kPayloadBound = kChunkBytes + kChunkBlocks * kBdiTagBits / 8 + 8;
 
+// How far behind the blocks of a chunk its encoder may read: two symbols.
+constexpr size_t kSourceSlack = 16;
+
 struct ChunkSizes {
     uint64_t bits[kCodecs];            // by codec, unpadded; of no meaning if not asked for
     uint32_t tag_blocks[kEncoders];    // by tag of planezip
 };
 
-// The chunk functions for one symbol width.
+// The chunk functions for one symbol width. Behind the blocks at src, kSourceSlack bytes are readable.
 struct ChunkFunctions {
     // Writes the payload of an encoded chunk, at most kPayloadBound bytes; returns its size.
     size_t (*encode)(Codec, const uint8_t* src, unsigned blocks, uint8_t* payload);

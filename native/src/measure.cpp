@@ -9,7 +9,7 @@ namespace {
 
 void add_chunk(const Input& input, size_t chunk, const ChunkFunctions& functions, unsigned codecs,
                Sizes& sizes) {
-    uint8_t padded[kChunkBytes];
+    ChunkBuffer padded;
     ChunkSizes found = {};
     const unsigned blocks = chunk_blocks(input.bytes, chunk);
     functions.size(input.chunk(chunk, padded), blocks, codecs, found);

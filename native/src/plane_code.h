@@ -23,23 +23,37 @@ constexpr bool one_or_pair(Plane x) {
     return (x & ~lowest & ~static_cast<Plane>(lowest << 1)) == 0;
 }
 
-template <unsigned P, class Plane>
-inline unsigned plane_code_bits(const Plane* planes, unsigned width) {
-    const Plane full = low_bits<Plane>(width);
-    const unsigned position_bits = kLongCodeBits + field_bits(width);
-    uint64_t zero_planes = 0;
-    unsigned bits = 0;
-    for (unsigned b = 0; b < P; ++b) {
-        const Plane x = planes[b] ^ planes[b + 1];
-        unsigned code = one_or_pair(x) ? position_bits : 1 + width;
-        code = x == full || planes[b] == 0 ? kLongCodeBits : code;
-        zero_planes |= static_cast<uint64_t>(x == 0) << b;
-        bits += x == 0 ? 0 : code;
+// What decides the codes of planes: bit b of each member is about plane b.
+struct PlaneClasses {
+    uint64_t nonzero;      // the XORed plane is not zero
+    uint64_t full;         // it is all ones
+    uint64_t pre_nonzero;  // the plane is not zero before the XOR
+    uint64_t one_or_pair;  // the XORed plane has a single one, or two, adjacent; any if it is zero
+
+    // Sets plane b, which has none above.
+    template <class Plane>
+    void set_top(unsigned b, Plane plane, unsigned width) {
+        nonzero |= uint64_t{plane != 0} << b;
+        full |= uint64_t{plane == low_bits<Plane>(width)} << b;
+        pre_nonzero |= uint64_t{plane != 0} << b;
+        one_or_pair |= uint64_t{planezip::one_or_pair(plane)} << b;
     }
-    const uint64_t run_starts = zero_planes & ~(zero_planes << 1);
-    const uint64_t alone = run_starts & ~(zero_planes >> 1);
+};
+
+// The bits that write_planes() takes for P planes of `width` bits.
+template <unsigned P>
+inline unsigned plane_code_bits(const PlaneClasses& planes, unsigned width) {
+    const uint64_t zero = ~planes.nonzero & low_bits<uint64_t>(P);
+    const uint64_t five_bits = (planes.full | ~planes.pre_nonzero) & planes.nonzero;
+    const uint64_t position = planes.one_or_pair & planes.nonzero & ~five_bits;
+    const uint64_t verbatim = planes.nonzero & ~five_bits & ~position;
+    const uint64_t run_starts = zero & ~(zero << 1);
+    const uint64_t alone = run_starts & ~(zero >> 1);
     constexpr unsigned run_bits = kRunCodeBits + field_bits(P - 1);
-    return bits + kZeroCodeBits * popcount(alone) + run_bits * popcount(run_starts ^ alone);
+    return popcount(verbatim) * (1 + width) +
+           popcount(position) * (kLongCodeBits + field_bits(width)) +
+           popcount(five_bits) * kLongCodeBits + popcount(run_starts ^ alone) * run_bits +
+           popcount(alone) * kZeroCodeBits;
 }
 
 template <unsigned P, class Plane>

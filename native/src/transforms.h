@@ -7,12 +7,17 @@
 namespace planezip {
 namespace {
 
+template <unsigned W>
+inline typename Width<W>::Symbol symbol_at(const uint8_t* block, unsigned j) {
+    return load<typename Width<W>::Symbol>(block + j * (W / 8));
+}
+
 // deltas[j] = symbols[j + 1] - symbols[j] modulo 2^W; the last one is 0.
 template <unsigned W, class Symbol = typename Width<W>::Symbol>
-inline void to_deltas(const Symbol* symbols, Symbol* deltas) {
+inline void to_deltas(const uint8_t* block, Symbol* deltas) {
     constexpr unsigned last = Width<W>::symbols - 1;
     for (unsigned j = 0; j < last; ++j) {
-        deltas[j] = static_cast<Symbol>(symbols[j + 1] - symbols[j]);
+        deltas[j] = static_cast<Symbol>(symbol_at<W>(block, j + 1) - symbol_at<W>(block, j));
     }
     deltas[last] = 0;
 }
@@ -37,11 +42,12 @@ inline Plane delta_signs(Plane symbols_top, Plane deltas_top, unsigned deltas) {
 
 // Moves the non-zero symbols to the front, zeros behind them; returns how many there are.
 template <unsigned W, class Symbol = typename Width<W>::Symbol>
-inline unsigned compact(const Symbol* symbols, Symbol* survivors) {
+inline unsigned compact(const uint8_t* block, Symbol* survivors) {
     unsigned count = 0;
     for (unsigned j = 0; j < Width<W>::symbols; ++j) {
-        survivors[count] = symbols[j];
-        count += symbols[j] != 0;
+        const Symbol symbol = symbol_at<W>(block, j);
+        survivors[count] = symbol;
+        count += symbol != 0;
     }
     for (unsigned j = count; j < Width<W>::symbols; ++j) survivors[j] = 0;
     return count;

@@ -43,7 +43,7 @@ inline void exchange_ends(uint64_t* words) {
 constexpr unsigned word_of_plane(unsigned b) { return ((b << 2) | (b >> 2)) & 15; }
 
 // planes[b] = the bits b of the 64 symbols of the block.
-inline void symbols_to_planes(const uint16_t* symbols, uint64_t* planes) {
+inline void symbols_to_planes(const void* symbols, uint64_t* planes) {
     uint64_t words[kWords];
     std::memcpy(words, symbols, kBlockBytes);
     exchange<3, 5>(words);
@@ -68,7 +68,7 @@ inline void planes_to_symbols(const uint64_t* planes, uint16_t* symbols) {
 }
 
 // planes[b] = the bits b of the 32 symbols of the block.
-inline void symbols_to_planes(const uint32_t* symbols, uint32_t* planes) {
+inline void symbols_to_planes(const void* symbols, uint32_t* planes) {
     uint64_t words[kWords];
     std::memcpy(words, symbols, kBlockBytes);
     exchange<3, 4>(words);
