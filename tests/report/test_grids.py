@@ -5,10 +5,11 @@ from rich.console import Console
 
 from planezip.records import platform
 from planezip.report.contents import contents
-from planezip.report.grid import Grid, number, print_grid
-from planezip.report.grids import cost_grid, overhead_grid
+from planezip.report.grid import Grid, markdown, number, print_grid
+from planezip.report.grids import cost_grid, overhead_grid, ratio_grid
 from planezip.report.machine import Machine, this_machine
 from planezip.report.published import paper
+from planezip.report.ratios import Ratio
 from planezip.report.rows import INFEASIBLE, Row
 
 
@@ -54,6 +55,18 @@ def test_a_table_prints_every_cell_and_no_markup():
         print_grid(console, Grid("[bold]title", ("a", "b"), [("x", "1")], note="[why]"))
     for said in ("[bold]title", "a", "b", "x", "1", "[why]"):
         assert said in captured.get()
+
+
+def test_random_weights_stand_beside_the_papers_random_weights():
+    rows = [Ratio("resnet50", p, "planezip", 1.5) for p in ("bf16", "fp32")]
+    assert list(ratio_grid(rows, "random").rows) == [["PlaneZip", "1.50", "1.78", "1.50", "–"]]
+    warm = ratio_grid(rows, "random + 300 warm-up steps")
+    assert list(warm.rows) == [["PlaneZip", "1.50", "1.88", "1.50", "1.57"]]
+
+
+def test_markdown_has_a_line_for_every_row():
+    text = markdown(Grid("Title", ("name", "n"), [("x", "1"), ("y", "2")], note="Why."))
+    assert text == "**Title**\n\n| name | n |\n| :-- | --: |\n| x | 1 |\n| y | 2 |\n\nWhy."
 
 
 def test_the_papers_figures_are_those_of_its_text():

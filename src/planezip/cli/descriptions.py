@@ -135,7 +135,7 @@ def capture_description(name: str, capture: Capture) -> Description:
         ("loss", ", ".join(f"{loss:.3f}" for loss in capture.losses)),
         *(("note", note) for note in capture.notes),
     ]
-    return Description("capture", facts, (_pairs(name, about), ratio_grid(rows)))
+    return Description("capture", facts, (_pairs(name, about), ratio_grid(rows, capture.weights)))
 
 
 def _plan(name: str, plan: Plan) -> Description:

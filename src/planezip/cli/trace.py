@@ -24,19 +24,18 @@ def command(model: str, batch: int | None, output: Path | None, as_json: bool) -
     """
     from planezip.cli.output import print_grids, print_json
     from planezip.cli.training import trace_model
-    from planezip.records import platforms, save
+    from planezip.records import save
     from planezip.report.grids import trace_grid
-    from planezip.report.summary import items_per_s, summarise
+    from planezip.report.summary import speeds, summarise
 
     trace = trace_model(model, batch)
     if output:
         save(output, trace)
     if as_json:
-        speeds = {name: items_per_s(trace, on) for name, on in platforms().items()}
         print_json(
             {
                 "summary": summarise(trace),
-                "modelled_items_per_s": speeds,
+                "modelled_items_per_s": {s.platform: s.items_per_s for s in speeds(trace)},
                 "versions": trace.versions,
                 "file": output and str(output),
             }

@@ -45,7 +45,10 @@ class Contents:
         """The tables that a terminal shows."""
         shown = [trace_grid(self.trace)]
         if self.capture:
-            shown += [ratio_grid(self.ratios), producer_grid(self.producers, "bf16")]
+            shown += [
+                ratio_grid(self.ratios, self.capture.weights),
+                producer_grid(self.producers, "bf16"),
+            ]
             shown += [stability_grid(self.stability), error_grid(self.capture)]
         return shown + [overhead_grid(self.rows, platform) for platform in self.platforms]
 

@@ -42,6 +42,14 @@ def print_grid(console: Console, grid: Grid) -> None:
         console.print(f"[dim]{escape(grid.note)}[/dim]")
 
 
+def markdown(grid: Grid) -> str:
+    """The grid as a Markdown table below its title."""
+    align = [":--" if i < grid.words else "--:" for i in range(len(grid.headers))]
+    lines = [grid.headers, align, *grid.rows]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n\n".join(part for part in (f"**{grid.title}**", table, grid.note) if part)
+
+
 def number(value: float | None, digits: int = 2, absent: str = "–") -> str:
     """A number with fixed digits, or a dash where there is none."""
     return absent if value is None else f"{value:,.{digits}f}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from planezip.planning.predictor import Signature
-from planezip.records import Capture, Platform, Precision, Trace, platforms
+from planezip.records import Capture, Platform, Precision, Trace
 from planezip.report.grid import Grid, number
 from planezip.report.names import CODECS, ENCODERS, POLICIES, PRECISIONS, model_title
 from planezip.report.predictability import Stability, error_pct
@@ -11,7 +11,7 @@ from planezip.report.producers import Producer
 from planezip.report.published import paper
 from planezip.report.ratios import Ratio
 from planezip.report.rows import Row
-from planezip.report.summary import items_per_s, summarise
+from planezip.report.summary import speeds, summarise
 from planezip.units import GB
 
 
@@ -26,13 +26,8 @@ def trace_grid(trace: Trace) -> Grid:
         ("operators", summary.ops, "ops", 0),
     ]
     rows += [
-        (
-            f"modelled items/s on platform {p.name}",
-            items_per_s(trace, p),
-            f"items_per_s_{p.name}",
-            0,
-        )
-        for p in platforms().values()
+        (f"modelled items/s on {s.platform}", s.items_per_s, f"items_per_s_{s.platform}", 0)
+        for s in speeds(trace)
     ]
     return Grid(
         f"{model_title(trace.model)}, training iteration at batch {trace.batch}",
@@ -44,9 +39,9 @@ def trace_grid(trace: Trace) -> Grid:
     )
 
 
-def ratio_grid(rows: Sequence[Ratio]) -> Grid:
-    """Ratio of every codec at both precisions."""
-    published = paper().models.get(rows[0].model) if rows else None
+def ratio_grid(rows: Sequence[Ratio], weights: str) -> Grid:
+    """Ratio of every codec at both precisions; `weights` as in Capture."""
+    theirs = paper().ratios(rows[0].model, weights) if rows else {}
     codecs = list(dict.fromkeys(row.codec for row in rows))
     found = {(row.codec, row.precision): row.ratio for row in rows}
     lines = []
@@ -54,22 +49,17 @@ def ratio_grid(rows: Sequence[Ratio]) -> Grid:
         line = [CODECS[codec]]
         for precision in PRECISIONS:
             line.append(number(found.get((codec, precision))))
-            ours = codec == "planezip"
-            line.append(number(getattr(published, f"ratio_{precision}", None)) if ours else "")
+            line.append(number(theirs.get(precision)) if codec == "planezip" else "")
         lines.append(line)
     headers = [h for p in PRECISIONS.values() for h in (p, "paper")]
+    told = "random" if weights == "random" else "trained"
     return Grid(
-        "Compression ratio of all saved activations",
+        f"Compression ratio of all saved activations, weights: {weights}",
         ("codec", *headers),
         lines,
         strong=codecs.index("planezip") if "planezip" in codecs else -1,
         note="Bytes in over bytes out; tags, headers and padding count."
-        + (
-            " The paper's weights are trained; with random ones it finds "
-            f"{published.ratio_random_bf16:.2f} in BF16."
-            if published
-            else ""
-        ),
+        + (f" The paper's are of {told} weights." if theirs else ""),
     )
 
 

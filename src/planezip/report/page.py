@@ -8,7 +8,6 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from planezip.records import Precision
 from planezip.report.contents import Contents
 from planezip.report.evaluate import DETAIL_PCT
 from planezip.report.figures import MemoryPanel, memory_figure, ratio_figure, throughput_figure
@@ -66,19 +65,13 @@ def page(c: Contents, timelines: Sequence[str], tables: Sequence[str]) -> str:
     }
     if c.capture:
         view |= {
-            "ratios": ratio_grid(c.ratios),
+            "ratios": ratio_grid(c.ratios, c.capture.weights),
             "ratio_figures": _ratio_pictures(c),
             "producers": [producer_grid(c.producers, p) for p in BOTH],
             "errors": error_grid(c.capture),
             "stability": stability_grid(c.stability),
         }
     return environment.get_template("page.html.j2").render(view)
-
-
-def paper_ratios(model: str) -> dict[Precision, float]:
-    """The paper's ratio of PlaneZip by precision, empty for a model that it does not have."""
-    published = paper().models.get(model)
-    return {p: getattr(published, f"ratio_{p}") for p in BOTH} if published else {}
 
 
 def memory_panels(c: Contents) -> list[MemoryPanel]:
@@ -97,7 +90,8 @@ def memory_panels(c: Contents) -> list[MemoryPanel]:
 
 
 def _ratio_pictures(c: Contents) -> list[Picture]:
-    beside = paper_ratios(c.summary.model)
+    assert c.capture is not None
+    beside = paper().ratios(c.summary.model, c.capture.weights)
     return [
         _picture(
             ratio_figure(c.ratios, (p,), beside),

@@ -7,6 +7,8 @@ from importlib.resources import files
 
 import msgspec
 
+from planezip.records import Precision
+
 
 @dataclass(frozen=True, slots=True)
 class PaperModel:
@@ -50,6 +52,19 @@ class Paper:
     models: dict[str, PaperModel]
     producers: dict[str, PaperProducer]
     mean_overhead_pct: dict[str, dict[str, dict[str, float]]]
+
+    def ratios(self, model: str, weights: str) -> dict[Precision, float]:
+        """Ratio of PlaneZip by precision, as far as the paper has the model.
+
+        Args:
+            weights: as in Capture; "random" has ratios of its own, all others count as trained.
+        """
+        published = self.models.get(model)
+        if published is None:
+            return {}
+        if weights == "random":
+            return {"bf16": published.ratio_random_bf16}
+        return {"bf16": published.ratio_bf16, "fp32": published.ratio_fp32}
 
     def overhead_pct(self, platform: str, budget_pct: float, policy: str) -> float | None:
         """Mean overhead of a policy, None where the paper gives no number."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from planezip.records import Platform, Trace, iteration_seconds
+from planezip.records import Platform, Trace, iteration_seconds, platforms
 from planezip.units import GB
 
 
@@ -34,6 +34,24 @@ def summarise(trace: Trace) -> TraceSummary:
         trace.saved_bytes / GB,
         len(trace.ops),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Modelled training throughput with unlimited memory."""
+
+    model: str
+    batch: int
+    platform: str
+    items_per_s: float
+
+
+def speeds(trace: Trace) -> list[Speed]:
+    """A row for every platform."""
+    return [
+        Speed(trace.model, trace.batch, name, items_per_s(trace, on))
+        for name, on in platforms().items()
+    ]
 
 
 def items_per_s(trace: Trace, platform: Platform) -> float:

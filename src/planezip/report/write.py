@@ -12,9 +12,10 @@ from planezip.report.csvs import write_csv
 from planezip.report.figures import memory_figure, ratio_figure, throughput_figure
 from planezip.report.machine import this_machine
 from planezip.report.names import platform_title
-from planezip.report.page import memory_panels, page, paper_ratios
+from planezip.report.page import memory_panels, page
 from planezip.report.predictability import Stability
 from planezip.report.producers import Producer
+from planezip.report.published import paper
 from planezip.report.ratios import PRECISIONS, Ratio
 from planezip.report.rows import Row
 from planezip.simulation import perfetto
@@ -66,7 +67,8 @@ def _write_plots(folder: Path, c: Contents) -> list[Path]:
         )
     }
     if c.capture:
-        plots["ratio.png"] = ratio_figure(c.ratios, PRECISIONS, paper_ratios(c.summary.model))
+        beside = paper().ratios(c.summary.model, c.capture.weights)
+        plots["ratio.png"] = ratio_figure(c.ratios, PRECISIONS, beside)
     if panels := memory_panels(c):
         plots["memory.png"] = memory_figure(c.trace, panels)
     for name, png in plots.items():

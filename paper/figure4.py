@@ -1,0 +1,21 @@
+"""Figure 4: overhead and throughput of every policy from 90 to 30 % of the memory."""
+
+from common import measured, results_folder
+
+from planezip.records import platforms, write_atomically
+from planezip.report.csvs import write_csv
+from planezip.report.evaluate import evaluate
+from planezip.report.figures import throughput_figure
+from planezip.report.names import platform_title
+from planezip.report.rows import Row
+
+BUDGETS_PCT = (90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0)
+
+if __name__ == "__main__":
+    folder = results_folder()
+    trace, capture = measured()
+    models = list(platforms().values())
+    rows = [outcome.row for outcome in evaluate(trace, capture, models, BUDGETS_PCT)]
+    write_csv(folder / "figure4.csv", Row, rows)
+    titles = {p.name: platform_title(p) for p in models}
+    write_atomically(folder / "figure4.png", throughput_figure(rows, titles))
