@@ -43,7 +43,8 @@ struct Contents {
 // Bytes of scratch that encode() may write to for `bytes` of input.
 size_t encode_bound(size_t bytes, unsigned threads);
 
-// Writes the chunk stream of src[0, bytes) to dst, which has encode_bound() bytes; returns its size.
+// Writes the chunk stream of src[0, bytes) to dst, which has encode_bound() bytes; returns its
+// size.
 size_t encode(const uint8_t* src, size_t bytes, Coding coding, unsigned threads, uint8_t* dst);
 
 // Throws CorruptStream unless the chunk headers of stream[0, stream_bytes) span the stream exactly

@@ -42,13 +42,12 @@ inline BlockSizes size_block(const uint8_t* block, unsigned encodings) {
         sizes.bits[kBx] = plane_code_bits<W>(found.planes.classes(), N);
     }
     if (!(encodings & bit_of(kZbx))) return sizes;
+    sizes.bits[kZbx] = N;
     if (found.survivors == N) {
-        sizes.bits[kZbx] = N + sizes.bits[kBx];  // nothing to remove: the planes of BX
-    } else {
-        sizes.bits[kZbx] = N;
-        if (found.survivors) {
-            sizes.bits[kZbx] += plane_code_bits<W>(survivor_classes<W>(block, found), found.survivors);
-        }
+        sizes.bits[kZbx] += sizes.bits[kBx];  // nothing to remove: the planes of BX
+    } else if (found.survivors) {
+        const PlaneClasses planes = survivor_classes<W>(block, found);
+        sizes.bits[kZbx] += plane_code_bits<W>(planes, found.survivors);
     }
     return sizes;
 }
@@ -83,9 +82,9 @@ template <unsigned W>
 inline void write_masked(BitWriter& out, bool verbatim, const uint8_t* block) {
     constexpr unsigned N = Width<W>::symbols;
     typename Width<W>::Symbol survivors[N];
-    uint64_t mask = 0;
-    for (unsigned j = 0; j < N; ++j) mask |= uint64_t{symbol_at<W>(block, j) != 0} << j;
-    const unsigned count = compact<W>(block, survivors);
+    const auto mask = nonzero_mask<W>(block);
+    const unsigned count = compact<W>(block, mask, survivors);
+    std::memset(survivors + count, 0, (N - count) * sizeof *survivors);
     out.put_long(mask, N);
     if (verbatim) {
         out.put_bytes(reinterpret_cast<const uint8_t*>(survivors), count * (W / 8));
@@ -105,23 +104,24 @@ inline void write_block(BitWriter& out, Tag tag, const uint8_t* block) {
     }
 }
 
-// ---- reading
+// ---- reading: each returns what is wrong, or null
 
 template <unsigned W>
-inline const char* read_dbx(BitReader& in, typename Width<W>::Symbol* symbols) {
-    constexpr unsigned N = Width<W>::symbols;
-    typename Width<W>::Plane planes[W + 2];
-    typename Width<W>::Symbol deltas[N];
-    const auto base = static_cast<typename Width<W>::Symbol>(in.get(W));
-    if (const char* fault = read_planes<W + 1>(in, planes, N - 1)) return fault;
-    planes_to_symbols(planes, deltas);
-    from_deltas<W>(base, deltas, symbols);
+inline const char* read_dbx(BitReader& in, uint8_t* block) {
+    using Symbol = typename Width<W>::Symbol;
+    constexpr unsigned deltas = Width<W>::symbols - 1;
+    typename Width<W>::Plane planes[W + 1];
+    Symbol delta[deltas + 1];
+    const auto base = static_cast<Symbol>(in.get(W));
+    if (const char* fault = read_planes<W + 1>(in, planes, deltas)) return fault;
+    planes_to_symbols(planes, delta);
+    from_deltas<W>(base, delta, block);
     return nullptr;
 }
 
 template <unsigned W>
-inline const char* read_bx(BitReader& in, unsigned width, typename Width<W>::Symbol* symbols) {
-    typename Width<W>::Plane planes[W + 1];
+inline const char* read_bx(BitReader& in, unsigned width, void* symbols) {
+    typename Width<W>::Plane planes[W];
     if (const char* fault = read_planes<W>(in, planes, width)) return fault;
     planes_to_symbols(planes, symbols);
     return nullptr;
@@ -129,47 +129,32 @@ inline const char* read_bx(BitReader& in, unsigned width, typename Width<W>::Sym
 
 // ZVC and ZBX: the mask, then the survivors in either form.
 template <unsigned W>
-inline const char* read_masked(BitReader& in, bool verbatim, typename Width<W>::Symbol* symbols) {
+inline const char* read_masked(BitReader& in, bool verbatim, uint8_t* block) {
+    using Symbol = typename Width<W>::Symbol;
     constexpr unsigned N = Width<W>::symbols;
-    typename Width<W>::Symbol survivors[N + 1];  // expand() may look at one past the last
+    Symbol survivors[N];
     const auto mask = static_cast<typename Width<W>::Plane>(in.get_long(N));
     const unsigned count = popcount(mask);
     if (verbatim) {
-        for (unsigned i = 0; i < count; ++i) {
-            survivors[i] = static_cast<typename Width<W>::Symbol>(in.get(W));
-        }
+        for (unsigned i = 0; i < count; ++i) survivors[i] = static_cast<Symbol>(in.get(W));
     } else if (count) {
         if (const char* fault = read_bx<W>(in, count, survivors)) return fault;
     }
-    survivors[count] = 0;
-    expand<W>(survivors, mask, symbols);
+    expand<W>(survivors, mask, block);
     return nullptr;
 }
 
-// Reads the block behind a tag; returns what is wrong, or null.
+// Reads the block behind a tag.
 template <unsigned W>
 inline const char* read_block(BitReader& in, unsigned tag, uint8_t* block) {
-    alignas(64) typename Width<W>::Symbol symbols[Width<W>::symbols];
-    const char* fault = nullptr;
     switch (tag) {
-        case kRaw:
-            in.get_bytes(block, kBlockBytes);
-            return nullptr;
-        case kDbx:
-            fault = read_dbx<W>(in, symbols);
-            break;
-        case kBx:
-            fault = read_bx<W>(in, Width<W>::symbols, symbols);
-            break;
+        case kRaw: in.get_bytes(block, kBlockBytes); return nullptr;
+        case kDbx: return read_dbx<W>(in, block);
+        case kBx: return read_bx<W>(in, Width<W>::symbols, block);
         case kZvc:
-        case kZbx:
-            fault = read_masked<W>(in, tag == kZvc, symbols);
-            break;
-        default:
-            return "a block has a reserved tag";
+        case kZbx: return read_masked<W>(in, tag == kZvc, block);
     }
-    if (!fault) std::memcpy(block, symbols, kBlockBytes);
-    return fault;
+    return "a block has a reserved tag";
 }
 
 }  // namespace

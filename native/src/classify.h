@@ -73,6 +73,42 @@ inline SymbolCounts<W> count_symbols(const uint8_t* block) {
     return found;
 }
 
+// Gathers the top bits of all lanes of a block, whose other bits are zero, into a plane.
+template <unsigned W>
+struct TopBits {
+    using L = Lanes<W>;
+    using Plane = typename L::Plane;
+    // A part collects W bits of the plane from as many vectors as it takes: in lane i, the bits i,
+    // i + L::count, ... of these, all at distances of L::count.
+    static constexpr unsigned parts = Width<W>::symbols / W;
+    static constexpr unsigned per_part = L::vectors / parts;
+    typename L::Vector part[parts] = {};
+
+    void add(unsigned k, const typename L::Vector& tops) {
+        part[k / per_part] |= tops >> (W - 1 - k % per_part * L::count);
+    }
+
+    Plane plane() const {
+        typename L::Vector weights = {};
+        for (unsigned i = 0; i < L::count; ++i) weights[i] = 1u << i;
+        Plane plane = 0;
+        for (unsigned p = 0; p < parts; ++p) plane |= Plane{fold_or<W>(part[p] * weights)} << p * W;
+        return plane;
+    }
+};
+
+// The mask of the symbols that are not zero.
+template <unsigned W>
+inline typename Width<W>::Plane nonzero_mask(const uint8_t* block) {
+    using L = Lanes<W>;
+    TopBits<W> zeros;
+    for (unsigned k = 0; k < L::vectors; ++k) {
+        const auto zero = (typename L::Vector)(lanes_at<W>(block, k * L::count) == 0);
+        zeros.add(k, zero & (typename L::Vector{} + Width<W>::top));
+    }
+    return ~zeros.plane();
+}
+
 // The classes of the planes of the survivors.
 template <unsigned W>
 inline PlaneClasses survivor_classes(const uint8_t* block, const SymbolCounts<W>& found) {
@@ -80,8 +116,8 @@ inline PlaneClasses survivor_classes(const uint8_t* block, const SymbolCounts<W>
     const auto counted = fold<W>(found.planes.ones);
     Symbol adjacent = 0;
     if (counted.two & ~counted.three) {  // else no plane has just two ones, adjacent or not
-        Symbol survivors[Width<W>::symbols];
-        compact<W>(block, survivors);
+        Symbol survivors[Width<W>::symbols] = {};
+        compact<W>(block, nonzero_mask<W>(block), survivors);
         for (unsigned j = 0; j + 1 < Width<W>::symbols; ++j) {
             const Symbol x = survivors[j] ^ (survivors[j] >> 1);
             const Symbol neighbour = survivors[j + 1] ^ (survivors[j + 1] >> 1);
@@ -91,41 +127,17 @@ inline PlaneClasses survivor_classes(const uint8_t* block, const SymbolCounts<W>
     return found.planes.classes(fold_and<W>(found.full_survivors), adjacent);
 }
 
-// Differences of the symbols from i on to their right neighbours, and in `borrows`, at the top bit of
-// each lane, their signs.
+// Differences of the symbols from i on to their right neighbours, and in `borrows`, at the top bit
+// of each lane, their signs.
 template <unsigned W>
 inline typename Lanes<W>::Vector deltas_at(const uint8_t* block, unsigned i,
                                            typename Lanes<W>::Vector& borrows) {
     using Vector = typename Lanes<W>::Vector;
     const Vector left = lanes_at<W>(block, i), right = lanes_at<W>(block, i + 1);
     const Vector deltas = right - left;
-    borrows = ((~right & left) | (~(right ^ left) & deltas)) & (Vector{} + (Width<W>::top));
+    borrows = ((~right & left) | (~(right ^ left) & deltas)) & (Vector{} + Width<W>::top);
     return deltas;
 }
-
-// The top bits of all lanes of a block as a plane.
-template <unsigned W>
-struct TopBits {
-    using L = Lanes<W>;
-    // Lane i of part p holds the bits of the vectors 8 p / parts ... at distances of L::count.
-    static constexpr unsigned parts = sizeof(typename Width<W>::Plane) / sizeof(typename Width<W>::Symbol);
-    static constexpr unsigned per_part = L::vectors / parts;
-    typename L::Vector part[parts] = {};
-
-    void add(unsigned k, const typename L::Vector& tops) {
-        part[k / per_part] |= tops >> (W - 1 - k % per_part * L::count);
-    }
-
-    typename Width<W>::Plane plane() const {
-        typename L::Vector weights = {};
-        for (unsigned i = 0; i < L::count; ++i) weights[i] = 1u << i;
-        typename Width<W>::Plane plane = 0;
-        for (unsigned p = 0; p < parts; ++p) {
-            plane |= static_cast<typename Width<W>::Plane>(fold_or<W>(part[p] * weights)) << p * W % (8 * sizeof plane);
-        }
-        return plane;
-    }
-};
 
 // The classes of the W + 1 planes of the differences.
 template <unsigned W>

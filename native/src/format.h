@@ -26,7 +26,10 @@ constexpr unsigned kBdiTagBits = 4;
 
 // The encoding that a single-encoding codec's tag 1 stands for.
 constexpr Tag single_encoding(Codec codec) {
-    return codec == Codec::zvc ? kZvc : codec == Codec::bpc ? kDbx : codec == Codec::bx ? kBx : kZbx;
+    return codec == Codec::zvc   ? kZvc
+           : codec == Codec::bpc ? kDbx
+           : codec == Codec::bx  ? kBx
+                                 : kZbx;
 }
 
 // A block as N symbols of W bits; bit j of a plane belongs to symbol j, so a plane has N bits.

@@ -1,8 +1,8 @@
 // Sixteen bytes of symbols at once, in the compilers' portable vector extension, and counting the
 // ones of each plane without transposing the symbols.
 //
-// Bit b of a lane belongs to plane b. An OR over all symbols says which planes have a one; saturating
-// counters say which have two, and three.
+// Bit b of a lane belongs to plane b. An OR over all symbols says which planes have a one;
+// saturating counters say which have two, and three.
 #pragma once
 
 #include "bits.h"

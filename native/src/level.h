@@ -20,11 +20,12 @@ constexpr size_t kPayloadBound = kChunkBytes + kChunkBlocks * kBdiTagBits / 8 + 
 constexpr size_t kSourceSlack = 16;
 
 struct ChunkSizes {
-    uint64_t bits[kCodecs];            // by codec, unpadded; of no meaning if not asked for
-    uint32_t tag_blocks[kEncoders];    // by tag of planezip
+    uint64_t bits[kCodecs];          // by codec, unpadded; of no meaning if not asked for
+    uint32_t tag_blocks[kEncoders];  // by tag of planezip
 };
 
-// The chunk functions for one symbol width. Behind the blocks at src, kSourceSlack bytes are readable.
+// The chunk functions for one symbol width. Behind the blocks at src, kSourceSlack bytes are
+// readable.
 struct ChunkFunctions {
     // Writes the payload of an encoded chunk, at most kPayloadBound bytes; returns its size.
     size_t (*encode)(Codec, const uint8_t* src, unsigned blocks, uint8_t* payload);

@@ -17,7 +17,8 @@ void add_chunk(const Input& input, size_t chunk, const ChunkFunctions& functions
     const size_t raw = size_t{blocks} * kBlockBytes;
     for (unsigned codec = 0; codec < kCodecs; ++codec) {
         if (codecs >> codec & 1) {
-            sizes.wire_bytes[codec] += kHeaderBytes + std::min<size_t>(raw, (found.bits[codec] + 7) / 8);
+            const size_t encoded = (found.bits[codec] + 7) / 8;
+            sizes.wire_bytes[codec] += kHeaderBytes + std::min(raw, encoded);
         }
     }
     const bool stored_raw = (found.bits[unsigned(Codec::planezip)] + 7) / 8 >= raw;

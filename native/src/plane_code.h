@@ -1,7 +1,7 @@
 // The prefix code of the planes of one block: its size, its writer and its reader side by side.
 //
-// `planes` are pre-XOR, planes[b] for weight 2^b, P of them, each `width` >= 1 bits; planes[P] is
-// the zero that the top plane is XORed with. Codes go from the top plane down.
+// `planes` are pre-XOR, planes[b] for weight 2^b, P of them, each `width` >= 1 bits. Codes go from
+// the top plane down.
 #pragma once
 
 #include "bit_io.h"
@@ -56,6 +56,7 @@ inline unsigned plane_code_bits(const PlaneClasses& planes, unsigned width) {
            popcount(alone) * kZeroCodeBits;
 }
 
+// planes[P] is the zero that the top plane is XORed with.
 template <unsigned P, class Plane>
 inline void write_planes(BitWriter& out, const Plane* planes, unsigned width) {
     const Plane full = low_bits<Plane>(width);
@@ -120,24 +121,39 @@ inline Plane read_short_code(BitReader& in, Plane above, unsigned width, unsigne
     return above ^ static_cast<Plane>(low_bits<Plane>(ones) << position);
 }
 
-// Sets planes[0 ... P - 1]; returns what is wrong, or null.
-template <unsigned P, class Plane>
+// Sets planes[0 ... P - 1]; returns what is wrong, or null. kLong: the width exceeds what one
+// peek() holds beside the flag.
+template <unsigned P, bool kLong, class Plane>
 inline const char* read_planes(BitReader& in, Plane* planes, unsigned width) {
-    planes[P] = 0;
+    const Plane full = low_bits<Plane>(width);
+    Plane above = 0;
     for (unsigned b = P; b > 0;) {
-        const Plane above = planes[b];
-        if (in.peek() & 1) {
+        const uint64_t next = in.peek();
+        if (next & 1) {
             in.skip(1);
-            planes[--b] = above ^ static_cast<Plane>(in.get_long(width));
+            if (kLong) {
+                above ^= static_cast<Plane>(in.get_long(width));
+            } else {
+                above ^= static_cast<Plane>(next >> 1) & full;
+                in.skip(width);
+            }
+            planes[--b] = above;
             continue;
         }
         unsigned run;
-        const Plane plane = read_short_code<P>(in, above, width, run);
+        above = read_short_code<P>(in, above, width, run);
         if (run == 0) return "a position lies outside its plane";
         if (run > b) return "a run of zero planes goes past the last plane";
-        for (; run > 0; --run) planes[--b] = plane;
+        do planes[--b] = above;
+        while (--run > 0);
     }
     return nullptr;
+}
+
+template <unsigned P, class Plane>
+inline const char* read_planes(BitReader& in, Plane* planes, unsigned width) {
+    return width < kPutBits ? read_planes<P, false>(in, planes, width)
+                            : read_planes<P, true>(in, planes, width);
 }
 
 }  // namespace

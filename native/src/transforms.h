@@ -12,6 +12,11 @@ inline typename Width<W>::Symbol symbol_at(const uint8_t* block, unsigned j) {
     return load<typename Width<W>::Symbol>(block + j * (W / 8));
 }
 
+template <unsigned W>
+inline void store_symbol(uint8_t* block, unsigned j, typename Width<W>::Symbol symbol) {
+    store(block + j * (W / 8), symbol);
+}
+
 // deltas[j] = symbols[j + 1] - symbols[j] modulo 2^W; the last one is 0.
 template <unsigned W, class Symbol = typename Width<W>::Symbol>
 inline void to_deltas(const uint8_t* block, Symbol* deltas) {
@@ -23,10 +28,11 @@ inline void to_deltas(const uint8_t* block, Symbol* deltas) {
 }
 
 template <unsigned W, class Symbol = typename Width<W>::Symbol>
-inline void from_deltas(Symbol base, const Symbol* deltas, Symbol* symbols) {
-    symbols[0] = base;
+inline void from_deltas(Symbol base, const Symbol* deltas, uint8_t* block) {
+    store_symbol<W>(block, 0, base);
     for (unsigned j = 1; j < Width<W>::symbols; ++j) {
-        symbols[j] = static_cast<Symbol>(symbols[j - 1] + deltas[j - 1]);
+        base = static_cast<Symbol>(base + deltas[j - 1]);
+        store_symbol<W>(block, j, base);
     }
 }
 
@@ -40,28 +46,19 @@ inline Plane delta_signs(Plane symbols_top, Plane deltas_top, unsigned deltas) {
     return borrow & low_bits<Plane>(deltas);
 }
 
-// Moves the non-zero symbols to the front, zeros behind them; returns how many there are.
+// Moves the symbols where the mask has ones to the front; returns how many there are.
 template <unsigned W, class Symbol = typename Width<W>::Symbol>
-inline unsigned compact(const uint8_t* block, Symbol* survivors) {
-    unsigned count = 0;
-    for (unsigned j = 0; j < Width<W>::symbols; ++j) {
-        const Symbol symbol = symbol_at<W>(block, j);
-        survivors[count] = symbol;
-        count += symbol != 0;
-    }
-    for (unsigned j = count; j < Width<W>::symbols; ++j) survivors[j] = 0;
-    return count;
+inline unsigned compact(const uint8_t* block, typename Width<W>::Plane mask, Symbol* survivors) {
+    Symbol* next = survivors;
+    for (; mask != 0; mask &= mask - 1) *next++ = symbol_at<W>(block, lowest_bit(mask));
+    return static_cast<unsigned>(next - survivors);
 }
 
 // Puts the survivors back where the mask has ones, zeros elsewhere.
 template <unsigned W, class Symbol = typename Width<W>::Symbol>
-inline void expand(const Symbol* survivors, typename Width<W>::Plane mask, Symbol* symbols) {
-    for (unsigned j = 0; j < Width<W>::symbols; ++j) {
-        const Symbol present = mask & 1;
-        symbols[j] = static_cast<Symbol>(*survivors & (Symbol{0} - present));
-        survivors += present;
-        mask >>= 1;
-    }
+inline void expand(const Symbol* survivors, typename Width<W>::Plane mask, uint8_t* block) {
+    std::memset(block, 0, kBlockBytes);
+    for (; mask != 0; mask &= mask - 1) store_symbol<W>(block, lowest_bit(mask), *survivors++);
 }
 
 }  // namespace

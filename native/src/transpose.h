@@ -39,7 +39,7 @@ inline void exchange_ends(uint64_t* words) {
     }
 }
 
-// Where the stages for w = 16 leave the plane of bit b: word bits (3, 2, 1, 0) hold b's (1, 0, 3, 2).
+// Where the stages for w = 16 leave plane b: word bits (3, 2, 1, 0) hold bits (1, 0, 3, 2) of b.
 constexpr unsigned word_of_plane(unsigned b) { return ((b << 2) | (b >> 2)) & 15; }
 
 // planes[b] = the bits b of the 64 symbols of the block.
@@ -55,7 +55,7 @@ inline void symbols_to_planes(const void* symbols, uint64_t* planes) {
     for (unsigned b = 0; b < 16; ++b) planes[b] = words[word_of_plane(b)];
 }
 
-inline void planes_to_symbols(const uint64_t* planes, uint16_t* symbols) {
+inline void planes_to_symbols(const uint64_t* planes, void* symbols) {
     uint64_t words[kWords];
     for (unsigned b = 0; b < 16; ++b) words[word_of_plane(b)] = planes[b];
     exchange<2, 0>(words);
@@ -79,7 +79,7 @@ inline void symbols_to_planes(const void* symbols, uint32_t* planes) {
     std::memcpy(planes, words, kBlockBytes);
 }
 
-inline void planes_to_symbols(const uint32_t* planes, uint32_t* symbols) {
+inline void planes_to_symbols(const uint32_t* planes, void* symbols) {
     uint64_t words[kWords];
     std::memcpy(words, planes, kBlockBytes);
     exchange_ends(words);
