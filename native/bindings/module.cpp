@@ -2,8 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <memory>
-
 #include "planezip.h"
 
 namespace nb = nanobind;
@@ -13,7 +11,6 @@ namespace {
 
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using WritableBytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using NewBytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
 
 Coding coding(unsigned codec, unsigned symbol_bits) {
     if (codec >= kCodecs || (symbol_bits != 16 && symbol_bits != 32)) {
@@ -22,23 +19,23 @@ Coding coding(unsigned codec, unsigned symbol_bits) {
     return {static_cast<Codec>(codec), symbol_bits};
 }
 
-unsigned at_least_one(size_t count) {
-    return count == 0 ? throw nb::value_error("threads and stride are at least 1")
-                      : static_cast<unsigned>(count);
+void require_positive(size_t count) {
+    if (count == 0) throw nb::value_error("threads and stride are at least 1");
 }
 
-NewBytes encode_array(const Bytes& src, unsigned codec, unsigned symbol_bits, unsigned threads) {
+size_t bound(size_t bytes, unsigned threads) {
+    require_positive(threads);
+    return encode_bound(bytes, threads);
+}
+
+size_t encode_array(const Bytes& src, unsigned codec, unsigned symbol_bits, unsigned threads,
+                    const WritableBytes& dst) {
     const Coding how = coding(codec, symbol_bits);
-    at_least_one(threads);
-    std::unique_ptr<uint8_t[]> stream(new uint8_t[encode_bound(src.size(), threads)]);
-    size_t size = 0;
-    {
-        nb::gil_scoped_release unlocked;
-        size = encode(src.data(), src.size(), how, threads, stream.get());
+    if (dst.size() < bound(src.size(), threads)) {
+        throw nb::value_error("dst must have encode_bound() bytes");
     }
-    uint8_t* data = stream.release();
-    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<uint8_t*>(p); });
-    return NewBytes(data, {size}, owner);
+    nb::gil_scoped_release unlocked;
+    return encode(src.data(), src.size(), how, threads, dst.data());
 }
 
 void check_array(const Bytes& stream, size_t bytes) {
@@ -49,7 +46,7 @@ void check_array(const Bytes& stream, size_t bytes) {
 void decode_array(const Bytes& stream, unsigned codec, unsigned symbol_bits, unsigned threads,
                   const WritableBytes& dst) {
     const Coding how = coding(codec, symbol_bits);
-    at_least_one(threads);
+    require_positive(threads);
     nb::gil_scoped_release unlocked;
     decode(stream.data(), stream.size(), how, threads, dst.data(), dst.size());
 }
@@ -73,8 +70,8 @@ nb::tuple inspect_array(const Bytes& stream, unsigned codec, unsigned symbol_bit
 nb::tuple measure_array(const Bytes& src, unsigned symbol_bits, unsigned codecs, size_t stride,
                         unsigned threads) {
     coding(0, symbol_bits);
-    at_least_one(threads);
-    at_least_one(stride);
+    require_positive(threads);
+    require_positive(stride);
     Sizes found;
     {
         nb::gil_scoped_release unlocked;
@@ -98,8 +95,9 @@ void raise_corrupt_stream(const std::exception_ptr& error, void*) {
 NB_MODULE(_native, m) {
     m.doc() = "The native codec engine of PlaneZip.";
     nb::register_exception_translator(raise_corrupt_stream);
+    m.def("encode_bound", bound, nb::arg("bytes"), nb::arg("threads"));
     m.def("encode", encode_array, nb::arg("src").noconvert(), nb::arg("codec"),
-          nb::arg("symbol_bits"), nb::arg("threads"));
+          nb::arg("symbol_bits"), nb::arg("threads"), nb::arg("dst").noconvert());
     m.def("check_chunks", check_array, nb::arg("stream").noconvert(), nb::arg("bytes"));
     m.def("decode", decode_array, nb::arg("stream").noconvert(), nb::arg("codec"),
           nb::arg("symbol_bits"), nb::arg("threads"), nb::arg("dst").noconvert());

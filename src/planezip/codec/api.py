@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from planezip import _native
-from planezip.codec import adapter, options, preamble, restore
+from planezip.codec import adapter, engine, options, preamble, restore
 from planezip.codec.format import CODECS
 from planezip.errors import InputError
 
@@ -28,7 +28,7 @@ def compress(
     chosen = options.codec_id(codec)
     flat, contents = adapter.flatten(x)
     width = options.chosen_symbol_bits(symbol_bits, contents.symbol_bits)
-    chunks = _native.encode(flat, chosen, width, options.thread_count(threads, flat.nbytes))
+    chunks = engine.encode(flat, chosen, width, options.thread_count(threads, flat.nbytes))
     return preamble.join(preamble.Preamble(CODECS[chosen], width, contents), chunks)
 
 
