@@ -9,7 +9,12 @@ from planezip.errors import CorruptStreamError, InputError
 
 Bytes = NDArray[np.uint8]
 
-_DTYPES = {str(d).removeprefix("torch."): d for d in vars(torch).values() if type(d) is torch.dtype}
+_DTYPES = {
+    name: dtype
+    for dtype in vars(torch).values()
+    if type(dtype) is torch.dtype
+    and not (name := str(dtype).removeprefix("torch.")).startswith(("qint", "quint"))
+}
 
 
 def flatten(tensor: torch.Tensor) -> tuple[Bytes, str]:
