@@ -1,0 +1,87 @@
+"""Why sizes change between iterations: new batches, or updated weights? One at a time.
+
+    python paper/drift.py FOLDER_OF_PHOTOGRAPHS [WARM_UP_STEPS]
+
+captures three iterations after the same warm-up as measure.py, once as in training, once with a
+learning rate of zero, once with the same batch three times, and writes drift.csv.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from common import RESULTS
+from measure import MODEL, STEPS
+
+from planezip.planning import wire_size_error
+from planezip.records import Capture
+from planezip.report.csvs import write_csv
+from planezip.report.machine import this_machine
+from planezip.tracing import capture_steps
+from planezip.workloads import cache_folder, warm_up, workload
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Ratio of three iterations and wire-size error of the per-tensor predictor, PlaneZip codec."""
+
+    model: str
+    variant: str
+    precision: str
+    ratio_iter1: float
+    ratio_iter2: float
+    ratio_iter3: float
+    err_tensor_pct: float
+
+
+VARIANTS = {
+    "new batches, updates": (True, True),
+    "new batches, frozen weights": (True, False),
+    "same batch, updates": (False, True),
+}
+
+
+def capture(images: Path, steps: int, new_batches: bool, updates: bool) -> Capture:
+    chosen = workload(MODEL)
+    data, model = chosen.data(images, 0), chosen.model(0)
+    optimizer = chosen.optimizer(model)
+    warm_up(chosen, model, optimizer, data, steps, cache=cache_folder())
+    if not updates:
+        for group in optimizer.param_groups:
+            group["lr"] = 0.0
+    batches = [
+        data.batch(steps + (i if new_batches else 0), chosen.capture_batch) for i in range(3)
+    ]
+    return capture_steps(
+        chosen.compute_loss(model),
+        model,
+        optimizer,
+        batches,
+        name=MODEL,
+        weights=f"random + {steps} warm-up steps",
+        data=data.description,
+    )
+
+
+def rows(variant: str, captured: Capture) -> list[Drift]:
+    made = []
+    for precision in ("bf16", "fp32"):
+        ratios = [
+            sum(t.bytes_at(precision) for t in tensors)
+            / sum(t.wire_bytes(precision, "planezip") for t in tensors)
+            for tensors in captured.iterations
+        ]
+        error_pct = 100 * wire_size_error(captured.iterations, precision, "planezip")
+        made.append(Drift(MODEL, variant, precision, *ratios, error_pct))
+    return made
+
+
+if __name__ == "__main__":
+    images = Path(sys.argv[1])
+    steps = int(sys.argv[2]) if len(sys.argv) > 2 else STEPS
+    table = [
+        row
+        for variant, settings in VARIANTS.items()
+        for row in rows(variant, capture(images, steps, *settings))
+    ]
+    write_csv(RESULTS / this_machine().slug / "drift.csv", Drift, table)
