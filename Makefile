@@ -1,6 +1,8 @@
 # Every target makes .venv itself; the second time it takes seconds.
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow lint bench results clean
+
+ARGS ?=
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -29,7 +31,17 @@ lint: .venv/installed ## check style, types and layers
 	$(BIN)/lint-imports
 
 demo: .venv/installed ## trace, capture, plan and simulate ResNet-50; writes out/demo
-	$(BIN)/planezip demo --out out/demo
+	$(BIN)/planezip demo --out out/demo $(ARGS)
+
+bench: .venv/installed ## measure speeds; writes benchmarks/results/<machine>
+	$(BIN)/python benchmarks/codec_speed.py
+	$(BIN)/python benchmarks/planning_speed.py
+
+results: .venv/installed ## measure and tabulate what the paper does: make results IMAGES=folder
+	@test -n "$(IMAGES)" || { echo "say which photographs to use: make results IMAGES=folder"; exit 2; }
+	$(BIN)/python paper/measure.py "$(IMAGES)"
+	$(BIN)/python paper/drift.py "$(IMAGES)"
+	for script in table1 figure3 table3 table4 figure4; do $(BIN)/python paper/$$script.py || exit; done
 
 clean: ## remove everything that the other targets made
 	rm -rf .venv build out
