@@ -7,14 +7,8 @@ from contextlib import contextmanager
 import click
 import msgspec
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
 
 from planezip.report.grid import Grid, print_grid
 
@@ -43,20 +37,24 @@ def say(message: str) -> None:
     click.echo(message, err=True)
 
 
+class _Told(ProgressColumn):
+    """How many are done and how long it takes: "31/40, 12 s, 4 s left"."""
+
+    def render(self, task: Task) -> Text:
+        known = task.total is not None and task.total > 1
+        parts = [f"{task.completed:g}/{task.total:g}"] if known else []
+        parts += [f"{task.elapsed or 0:.0f} s"]
+        if task.time_remaining:
+            parts.append(f"{task.time_remaining:.0f} s left")
+        return Text(", ".join(parts), style="dim")
+
+
 @contextmanager
 def stage(title: str) -> Iterator[Advance]:
     """A long part of a command: a bar on a terminal, elsewhere one line when it is over."""
     console = Console(stderr=True, highlight=False)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with bar:
+    columns = (TextColumn("{task.description:<30}"), BarColumn(), _Told())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=None)
         started = bar.get_time()
 
@@ -65,5 +63,7 @@ def stage(title: str) -> Iterator[Advance]:
 
         yield advance
         seconds = bar.get_time() - started
+        if bar.tasks[0].total is None:
+            bar.update(task, completed=1, total=1)
     if not console.is_terminal:
         say(f"{title}: {seconds:.1f} s")

@@ -1,16 +1,14 @@
 """Every policy at every budget on every platform: one row each (paper V-C, figure 4)."""
 
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 
 from planezip.planning import POLICIES
 from planezip.planning import policy as policy_named
 from planezip.records import Capture, Platform, Trace
 from planezip.report.bench import Bench
+from planezip.report.processes import spread
 from planezip.report.rows import INFEASIBLE, Outcome, Row
 
 BUDGETS_PCT = (90.0, 70.0, 50.0, 30.0)
@@ -99,26 +97,5 @@ def evaluate_one(bench: Bench, budget_pct: float, policy: str) -> Outcome:
 
 def _run(benches: _Benches, combinations: list[Combination], workers: int) -> Iterator[Outcome]:
     if workers == 1:
-        yield from map(benches.outcome, combinations)
-        return
-    # A fork of a process that runs torch's threads can deadlock; a fresh one cannot.
-    with ProcessPoolExecutor(
-        min(workers, len(combinations) or 1),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(benches,),
-    ) as pool:
-        yield from pool.map(_worker_outcome, combinations)
-
-
-_worker_benches: _Benches
-
-
-def _start_worker(benches: _Benches) -> None:
-    global _worker_benches  # noqa: PLW0603 - a worker's only state, set once
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    _worker_benches = benches
-
-
-def _worker_outcome(combination: Combination) -> Outcome:
-    return _worker_benches.outcome(combination)
+        return map(benches.outcome, combinations)
+    return spread(benches.outcome, combinations, workers)
