@@ -32,7 +32,8 @@ class TensorCapture:
 
     Attributes:
         op: index of the producing operator in the capturing run's trace, -1 for the batch.
-        op_name: its name, "input" for the batch.
+        op_name: name of the last forward operator that wrote the contents, so that a ReLU in place
+            counts as a ReLU; "input" for the batch.
         slot: its output slot.
         dtype: torch name of the element type, as captured.
         bytes: size of the tensor as captured.
