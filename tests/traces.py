@@ -1,5 +1,6 @@
 """Traces built by hand or at random, on a platform whose arithmetic a person can follow."""
 
+from collections.abc import Sequence
 from random import Random
 
 from hypothesis import strategies as st
@@ -54,6 +55,21 @@ class TraceBuilder:
 
     def build(self) -> Trace:
         return Trace("toy", 1, 0, tuple(self.ops), tuple(self.storages))
+
+
+def chain_trace(sizes: Sequence[int], seconds: Sequence[int] | int, backward_s: int = 1) -> Trace:
+    """A chain of saved storages 1, 2, 3, ...; backward reads them from the last to the first."""
+    b = TraceBuilder()
+    previous = b.existing("input", 1)
+    made = []
+    each = [seconds] * len(sizes) if isinstance(seconds, int) else seconds
+    for size, s in zip(sizes, each, strict=True):
+        previous = b.op("forward", s, [previous], new=[size])
+        made.append(previous)
+    g = b.op("backward", backward_s, [made[-1]], new=[1])
+    for storage in reversed(made[:-1]):
+        g = b.op("backward", backward_s, [g, storage], new=[1])
+    return b.build()
 
 
 def random_trace(random: Random) -> Trace:

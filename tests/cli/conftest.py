@@ -2,18 +2,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from planezip.cli.main import main
-from planezip.records import Capture, Trace, save
-from toynet import build_capture, build_trace
-
-
-@pytest.fixture(scope="session")
-def trace() -> Trace:
-    return build_trace()
-
-
-@pytest.fixture(scope="session")
-def capture(trace: Trace) -> Capture:
-    return build_capture(trace)
+from planezip.records import save
 
 
 @pytest.fixture

@@ -8,25 +8,12 @@ from hypothesis import strategies as st
 from planezip.planning.algorithm1 import CopyQueues, Draft, cover_deficit, fill_link
 from planezip.planning.problem import Problem
 from planezip.planning.replay import ReplayCosts
-from traces import UNIT, TraceBuilder, traces
+from traces import UNIT, TraceBuilder, chain_trace, traces
 
 
 def draft_for(trace):
     problem = Problem(trace, UNIT)
     return Draft(problem, ReplayCosts(problem))
-
-
-def chain(sizes, seconds=10):
-    b = TraceBuilder()
-    previous = b.existing("input", 1)
-    made = []
-    for size in sizes:
-        previous = b.op("forward", seconds, [previous], new=[size])
-        made.append(previous)
-    g = b.op("backward", seconds, [made[-1]], new=[1])
-    for s in reversed(made[:-1]):
-        g = b.op("backward", seconds, [g, s], new=[1])
-    return b.build()
 
 
 def naive_feasible(problem, chosen, copy_s):
@@ -63,14 +50,14 @@ def test_admission_by_slack_equals_simulating_both_queues(trace, seed):
 
 
 def test_stage_one_stops_as_soon_as_memory_fits():
-    draft = draft_for(chain([10, 10, 10, 10]))
+    draft = draft_for(chain_trace([10, 10, 10, 10], 10, 10))
     copy_s = dict.fromkeys(draft.problem.candidates, (1.0, 1.0))
     fill_link(draft, [1, 2, 3], copy_s, 1e9, draft.peak_bytes - 15)
     assert [t for t, action in draft.actions.items() if action == "swap"] == [1, 2]
 
 
 def test_stage_one_spends_no_more_than_the_link_budget():
-    draft = draft_for(chain([10, 10, 10, 10]))
+    draft = draft_for(chain_trace([10, 10, 10, 10], 10, 10))
     copy_s = dict.fromkeys(draft.problem.candidates, (3.0, 3.0))
     fill_link(draft, [1, 2, 3], copy_s, 7.0, 0)
     assert sum(action == "swap" for action in draft.actions.values()) == 2
@@ -78,16 +65,16 @@ def test_stage_one_spends_no_more_than_the_link_budget():
 
 def test_stage_two_drops_the_cheapest_second_per_byte_and_idle_second_first():
     # Equal cost and size: the first tensor is idle longest, so its score is lowest.
-    draft = draft_for(chain([10, 10, 10, 10]))
+    draft = draft_for(chain_trace([10, 10, 10, 10], 10, 10))
     cover_deficit(draft, draft.peak_bytes - 5)
     assert [t for t, action in draft.actions.items() if action == "drop"] == [1]
 
 
 def test_stage_two_swaps_where_eq_1_finds_the_transfer_cheaper():
-    draft = draft_for(chain([10, 10, 10, 10]))
+    draft = draft_for(chain_trace([10, 10, 10, 10], 10, 10))
     cover_deficit(draft, draft.peak_bytes - 5, swap_cost_s=lambda candidate: 9.0)
     assert draft.actions[1] == "swap"
-    draft = draft_for(chain([10, 10, 10, 10]))
+    draft = draft_for(chain_trace([10, 10, 10, 10], 10, 10))
     cover_deficit(draft, draft.peak_bytes - 5, swap_cost_s=lambda candidate: 11.0)
     assert draft.actions[1] == "drop"
 
@@ -110,7 +97,7 @@ def test_stage_two_skips_a_replay_that_would_not_fit_the_budget():
 
 
 def test_memory_of_a_draft_is_what_the_evictions_leave():
-    draft = draft_for(chain([10, 20, 30]))
+    draft = draft_for(chain_trace([10, 20, 30], 10, 10))
     before = draft.memory.copy()
     draft.evict(2, "swap")
     c = draft.problem.candidates[2]

@@ -20,7 +20,7 @@ from planezip.planning import (
 from planezip.planning.portfolio import build_plan, cost_model, portfolio, recompute_only
 from planezip.records import Plan, from_json, iteration_seconds, to_json
 from planezip.simulation import Simulator
-from traces import UNIT, TraceBuilder, traces
+from traces import UNIT, chain_trace, traces
 
 RATIOS = st.sampled_from([1.0, 1.5, 4.0])
 
@@ -68,27 +68,14 @@ def test_the_full_budget_changes_nothing(trace, name):
     assert check_plan(trace, UNIT, plan) == problem.peak_bytes
 
 
-def chain_trace(length=8, size=10):
-    b = TraceBuilder()
-    previous = b.existing("input", 1)
-    made = []
-    for _ in range(length):
-        previous = b.op("forward", 3, [previous], new=[size])
-        made.append(previous)
-    g = b.op("backward", 3, [made[-1]], new=[1])
-    for s in reversed(made[:-1]):
-        g = b.op("backward", 3, [g, s], new=[1])
-    return b.build()
-
-
 def test_the_portfolio_has_the_18_plans_of_the_paper():
-    planner = Planner(Problem(chain_trace(), UNIT))
+    planner = Planner(Problem(chain_trace([10] * 8, 3, 3), UNIT))
     names = [recipe.name for recipe in portfolio(planner, {})]
     assert len(names) == len(set(names)) == 18
 
 
 def test_a_hopeless_budget_names_the_smallest_that_a_plan_was_found_for():
-    problem = Problem(chain_trace(), UNIT)
+    problem = Problem(chain_trace([10] * 8, 3, 3), UNIT)
     planner, simulator = Planner(problem), Simulator(problem.trace, UNIT)
     with pytest.raises(OverBudgetError) as caught:
         make_plan(planner, policy("planezip"), 5, {}, simulator.run)
@@ -100,7 +87,7 @@ def test_a_hopeless_budget_names_the_smallest_that_a_plan_was_found_for():
 def test_a_replay_that_overflows_leads_to_a_plan_with_a_tighter_target():
     # The fourth tensor's replay needs its dropped inputs in memory at once; a first plan that
     # fills the budget to the brim has no room for it.
-    problem = Problem(chain_trace(12), UNIT)
+    problem = Problem(chain_trace([10] * 12, 3, 3), UNIT)
     simulator = Simulator(problem.trace, UNIT)
     refused = []
 
@@ -120,7 +107,7 @@ def test_a_replay_that_overflows_leads_to_a_plan_with_a_tighter_target():
 
 
 def test_compression_lets_more_be_swapped():
-    problem = Problem(chain_trace(), UNIT)
+    problem = Problem(chain_trace([10] * 8, 3, 3), UNIT)
     planner, simulator = Planner(problem), Simulator(problem.trace, UNIT)
     ratios = dict.fromkeys(problem.trace.saved, 10.0)
     budget = problem.peak_bytes // 2
@@ -131,7 +118,7 @@ def test_compression_lets_more_be_swapped():
 
 
 def test_dte_only_swaps_what_is_cheaper_to_move_than_to_recompute():
-    trace = chain_trace()
+    trace = chain_trace([10] * 8, 3, 3)
     for link_bytes_per_s, never in ((0.1, "swap"), (1000.0, "drop")):
         platform = replace(UNIT, d2h_bytes_per_s=link_bytes_per_s, h2d_bytes_per_s=link_bytes_per_s)
         problem, simulator = Problem(trace, platform), Simulator(trace, platform)
@@ -141,7 +128,7 @@ def test_dte_only_swaps_what_is_cheaper_to_move_than_to_recompute():
 
 
 def test_a_plan_survives_json():
-    problem = Problem(chain_trace(), UNIT)
+    problem = Problem(chain_trace([10] * 8, 3, 3), UNIT)
     simulator = Simulator(problem.trace, UNIT)
     budget = problem.peak_bytes // 2
     plan = best_plan(Planner(problem), policy("bw"), budget, {}, simulator.run)

@@ -5,24 +5,11 @@ from hypothesis import strategies as st
 
 from planezip.planning.problem import Problem
 from planezip.planning.replay import ReplayCosts, replay_peak_bytes, replay_positions
-from traces import UNIT, TraceBuilder, traces
-
-
-def chain(seconds=(1, 2, 4)):
-    b = TraceBuilder()
-    previous = b.existing("input", 1)
-    made = []
-    for s in seconds:
-        previous = b.op("forward", s, [previous], new=[10])
-        made.append(previous)
-    g = b.op("backward", 1, [made[-1]], new=[1])
-    for s in reversed(made[:-1]):
-        g = b.op("backward", 1, [g, s], new=[1])
-    return b.build()
+from traces import UNIT, TraceBuilder, chain_trace, traces
 
 
 def test_a_drop_makes_the_replay_of_its_readers_longer_and_is_charged_for_them():
-    costs = ReplayCosts(Problem(chain(), UNIT))
+    costs = ReplayCosts(Problem(chain_trace([10] * 3, [1, 2, 4]), UNIT))
     assert [costs.seconds[s] for s in (1, 2, 3)] == [1, 2, 4]
     costs.drop(2)
     assert [costs.seconds[s] for s in (1, 2, 3)] == [1, 2, 6]
@@ -43,7 +30,7 @@ def test_the_batch_and_what_hangs_on_an_overwritten_batch_cannot_be_dropped():
 
 
 def test_peak_of_a_replay_frees_what_it_no_longer_reads():
-    problem = Problem(chain(), UNIT)
+    problem = Problem(chain_trace([10] * 3, [1, 2, 4]), UNIT)
     assert replay_peak_bytes(problem, [0, 1, 2], 3) == 20
 
 
@@ -68,7 +55,7 @@ def test_incremental_costs_equal_a_replay_worked_out_from_scratch(trace, order):
 
 
 def test_a_copy_is_independent():
-    costs = ReplayCosts(Problem(chain(), UNIT))
+    costs = ReplayCosts(Problem(chain_trace([10] * 3, [1, 2, 4]), UNIT))
     twin = costs.copy()
     twin.drop(2)
     assert costs.seconds[3] == 4

@@ -1,3 +1,5 @@
+"""The toy network's trace and capture, for every test that needs some."""
+
 import pytest
 
 from planezip.records import Capture, Trace
