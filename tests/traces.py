@@ -36,8 +36,11 @@ class TraceBuilder:
         self.storages.append(Storage(len(self.storages), kind, "uint8", size, -1, 0))
         return len(self.storages) - 1
 
-    def op(self, phase: str, seconds: int, reads=(), new=(), in_place=(), name="op"):
-        """An operator that reads storages, writes some in place and makes `new` ones (sizes)."""
+    def op(self, phase: str, seconds: int, reads=(), new=(), in_place=(), over=(), name="op"):
+        """An operator that reads storages, writes some in place or over, and makes `new` ones.
+
+        `new` holds sizes. Only what is written over is not read.
+        """
         index = len(self.ops)
         made = []
         for slot, size in enumerate(new):
@@ -46,7 +49,7 @@ class TraceBuilder:
             )
             made.append(len(self.storages) - 1)
         read = tuple(dict.fromkeys((*reads, *in_place)))
-        writes = (*in_place, *made)
+        writes = (*in_place, *over, *made)
         self.ops.append(Op(index, name, phase, seconds, 0, 0, read, writes))
         return made[0] if len(made) == 1 else tuple(made)
 
@@ -88,6 +91,10 @@ def random_trace(random: Random) -> Trace:
         if own and random.random() < 0.3:
             b.op("forward", seconds, [*reads, weight], in_place=own[:1])
             calls.append((tuple(reads), (own[0],)))
+        elif own and random.random() < 0.1:
+            others = [s for s in reads if s != own[0]]
+            b.op("forward", seconds, [*others, weight], over=own[:1])
+            calls.append((tuple(others), (own[0],)))
         else:
             sizes = [random.randint(0, 30) for _ in range(random.randint(1, 2))]
             made = b.op("forward", seconds, [*reads, weight], new=sizes)
