@@ -43,5 +43,5 @@ results: .venv/installed ## measure and tabulate what the paper does: make resul
 	$(BIN)/python paper/drift.py "$(IMAGES)"
 	for script in table1 figure3 table3 table4 figure4; do $(BIN)/python paper/$$script.py || exit; done
 
-clean: ## remove everything that the other targets made
-	rm -rf .venv build out
+clean: ## remove everything that the other targets made here
+	rm -rf .venv build out .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -84,7 +84,6 @@ def test_committed_tables_are_what_the_committed_captures_give(folder, tmp_path)
         assert (tmp_path / name).read_text() == (folder / name).read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("folder", COMMITTED, ids=lambda folder: folder.name)
 def test_committed_overheads_are_what_the_planners_give(folder, tmp_path):
     for name in ("trace.json.gz", "trained.json.gz"):

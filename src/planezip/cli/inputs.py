@@ -11,7 +11,7 @@ from planezip.units import parse_bytes
 
 def read_trace(source: str) -> Trace:
     """The trace in a file, or, if `source` is a model's name, a new one at its training batch."""
-    if not (Path(source).exists() or set(source) & set("./\\")):
+    if not (Path(source).is_file() or set(source) & set("./\\")):
         from planezip.cli.training import trace_model
 
         return trace_model(source)

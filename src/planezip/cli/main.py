@@ -53,7 +53,8 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Start with `planezip demo`, or read `planezip COMMAND --help`.",
+    epilog="Start with `planezip demo`, or for example `planezip plan resnet50 --budget 50%`; "
+    "`planezip COMMAND --help` shows more.",
 )
 @click.version_option(__version__, prog_name="planezip")
 def main() -> None:

@@ -1,25 +1,22 @@
 """Running models: traces on the meta device, captures on the CPU. Imports torch."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
 
 from planezip.cli.output import Advance, say, stage
 from planezip.records import Capture, Trace
 from planezip.tracing import capture_steps, trace_step
 from planezip.workloads import (
     Data,
+    Prepared,
     Workload,
     cache_folder,
-    load_pretrained,
-    warm_up,
+    warmed_up,
+    with_pretrained_weights,
     workload,
 )
-
-FINE_TUNING_RATE = 1e-3
-"""Learning rate from pretrained weights: their training ended with a small one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +44,7 @@ def trace_model(name: str, batch: int | None = None) -> Trace:
     """One training iteration of a workload on the meta device, by default at the paper's batch."""
     chosen = workload(name)
     size = batch or chosen.batch
-    with torch.device("meta"):
-        model = chosen.build().train()
-        items = chosen.placeholder(size)
+    model, items = chosen.on_meta(size)
     return trace_step(
         chosen.compute_loss(model),
         model,
@@ -64,7 +59,7 @@ def capture_model(name: str, options: CaptureOptions) -> Capture:
     """Prepare the weights, then train on real batches and compress what is saved."""
     chosen = workload(name)
     data = chosen.data(options.images, options.seed)
-    prepared = _prepare(chosen, data, options)
+    prepared, notes = _prepare(chosen, data, options)
     size = options.batch or chosen.capture_batch
     batches = (data.batch(prepared.steps + i, size) for i in range(options.iterations))
     with stage(f"capture {options.iterations} iterations") as advance:
@@ -76,49 +71,36 @@ def capture_model(name: str, options: CaptureOptions) -> Capture:
             name=chosen.name,
             weights=prepared.weights,
             data=data.description,
-            notes=prepared.notes,
+            notes=(*notes, *prepared.notes),
             seed=options.seed,
             on_tensor=_counted(advance, options.iterations),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    model: torch.nn.Module
-    optimizer: torch.optim.Optimizer
-    weights: str
-    steps: int
-    notes: tuple[str, ...]
-
-
-def _prepare(chosen: Workload, data: Data, options: CaptureOptions) -> _Prepared:
+def _prepare(
+    chosen: Workload, data: Data, options: CaptureOptions
+) -> tuple[Prepared, tuple[str, ...]]:
     """Pretrained weights if they are asked for and reachable, else random ones, warmed up."""
-    model = chosen.model(options.seed)
-    notes: list[str] = []
+    notes: tuple[str, ...] = ()
     if options.pretrained:
-        refusal = load_pretrained(chosen, model)
-        if refusal is None:
-            optimizer = chosen.optimizer(model, FINE_TUNING_RATE)
-            return _Prepared(model, optimizer, "pretrained", 0, ())
-        notes.append(refusal)
-        say(f"{refusal}; starting from random weights instead")
-    optimizer = chosen.optimizer(model)
-    if not options.warmup_steps:
-        return _Prepared(model, optimizer, "random", 0, tuple(notes))
-    with stage(f"warm up {options.warmup_steps} steps") as advance:
-        warmed = warm_up(
+        found = with_pretrained_weights(chosen, options.seed)
+        if isinstance(found, Prepared):
+            return found, ()
+        notes = (found,)
+        say(f"{found}; starting from random weights instead")
+    with ExitStack() as stages:
+        title = f"warm up {options.warmup_steps} steps"
+        advance = stages.enter_context(stage(title)) if options.warmup_steps else None
+        prepared = warmed_up(
             chosen,
-            model,
-            optimizer,
             data,
             options.warmup_steps,
             batch=options.batch,
             seed=options.seed,
             cache=cache_folder(),
-            on_step=lambda done, total, _: advance(done, total),
+            on_step=lambda done, total, _: advance(done, total) if advance else None,
         )
-    weights = f"random + {options.warmup_steps} warm-up steps"
-    return _Prepared(model, optimizer, weights, options.warmup_steps, (*notes, *warmed.notes))
+    return prepared, notes
 
 
 def _counted(advance: Advance, iterations: int) -> Callable[[int, int], None]:

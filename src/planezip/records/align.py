@@ -47,7 +47,8 @@ def align(capture: Capture, trace: Trace, iteration: int = 0) -> Alignment:
         )
     if not 0 <= iteration < len(capture.iterations):
         raise InputError(
-            f"the capture has {len(capture.iterations)} iterations, none with index {iteration}"
+            f"the capture has {len(capture.iterations)} iterations but {iteration + 1} are needed, "
+            "one to plan with and the next to transfer with; capture more"
         )
     counterpart = corresponding_ops(tuple(op.name for op in trace.ops), capture.op_names)
     captured = {(t.op, t.slot): t for t in capture.iterations[iteration]}

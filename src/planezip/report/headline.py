@@ -1,5 +1,6 @@
 """What a report is about, in words."""
 
+from planezip.records.align import align
 from planezip.report.contents import Contents
 from planezip.report.machine import this_machine
 from planezip.report.names import model_title
@@ -46,6 +47,10 @@ def facts(c: Contents) -> list[tuple[str, str]]:
             ("data", c.capture.data),
             ("captured", f"{len(c.capture.iterations)} iterations at batch {c.capture.batch}"),
             ("training loss", losses),
+            (
+                "not captured",
+                f"{100 * align(c.capture, c.trace).unmatched_share:.1f}% of the bytes",
+            ),
         ]
     else:
         told.append(("ratios", "none: no capture was given"))

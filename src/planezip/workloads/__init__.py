@@ -1,6 +1,7 @@
 """The paper's models and the data that they train on."""
 
 from planezip.workloads.checkpoints import cache_folder
+from planezip.workloads.prepare import Prepared, warmed_up, with_pretrained_weights
 from planezip.workloads.pretrained import load_pretrained
 from planezip.workloads.registry import WORKLOADS, workload
 from planezip.workloads.warmup import WarmUp, warm_up
@@ -10,10 +11,13 @@ __all__ = [
     "WORKLOADS",
     "Batch",
     "Data",
+    "Prepared",
     "WarmUp",
     "Workload",
     "cache_folder",
     "load_pretrained",
     "warm_up",
+    "warmed_up",
+    "with_pretrained_weights",
     "workload",
 ]

@@ -120,7 +120,8 @@ def _group(name: Path) -> str:
 
 
 def _fingerprint(files: tuple[Path, ...], names: list[Path], seed: int, pixels: int) -> str:
-    listing = [(n.as_posix(), p.stat().st_size) for p, n in zip(files, names, strict=True)]
+    stats = [p.stat() for p in files]
+    listing = [(n.as_posix(), s.st_size, s.st_mtime_ns) for n, s in zip(names, stats, strict=True)]
     return hashlib.sha256(repr((listing, seed, pixels)).encode()).hexdigest()
 
 

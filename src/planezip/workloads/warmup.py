@@ -1,5 +1,6 @@
 """Trains a workload for some steps, so that captures show a model in training (paper IV)."""
 
+import hashlib
 import math
 import time
 from collections.abc import Callable
@@ -102,8 +103,25 @@ def _checkpoints(
     settings = [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups]
     shapes = [(name, tuple(value.shape)) for name, value in model.state_dict().items()]
     versions = [version(library) for library in ("planezip", "numpy", "pillow", "timm", "torch")]
-    identity = (workload.name, shapes, data.fingerprint, size, seed, settings, versions)
+    identity = (
+        workload.name,
+        shapes,
+        data.fingerprint,
+        size,
+        seed,
+        settings,
+        versions,
+        _source_digest(),
+    )
     return Checkpoints(cache, workload.name, identity)
+
+
+def _source_digest() -> str:
+    """Digest of this package's source: a change to the loss or to a crop changes the training."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _resume(

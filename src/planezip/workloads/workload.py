@@ -60,6 +60,11 @@ class Workload:
         """The loss of `model` as a function of the members of a batch."""
         return lambda *batch: self.loss(model, batch)
 
+    def on_meta(self, size: int) -> tuple[torch.nn.Module, Batch]:
+        """The model in training mode and a batch of `size` items on the meta device."""
+        with torch.device("meta"):
+            return self.build().train(), self.placeholder(size)
+
     def model(self, seed: int = 0) -> torch.nn.Module:
         """The model in training mode with random weights that depend on `seed` alone."""
         with torch.random.fork_rng(devices=[]):
