@@ -4,35 +4,52 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 BLOCK_BYTES = 128
+SAMPLE = 16_384  # elements of every module's output
 
 
-def _photographs() -> np.ndarray:
-    """scikit-learn's two sample photographs, cropped: (2, 3, 96, 96) float32 in 0 ... 1."""
+def _photographs() -> torch.Tensor:
+    """scikit-learn's two sample photographs, cropped and normalised: (2, 3, 224, 224) float32."""
     from sklearn.datasets import load_sample_images
 
-    crops = [image[100:196, 200:296] for image in load_sample_images().images]
-    return np.stack(crops).transpose(0, 3, 1, 2).astype(np.float32) / 255
+    crops = [image[100:324, 200:424] for image in load_sample_images().images]
+    pixels = np.stack(crops).transpose(0, 3, 1, 2).astype(np.float32) / 255
+    return torch.from_numpy((pixels - 0.45) / 0.25)
+
+
+def _outputs(model: str, kinds: dict[str, type[nn.Module]]) -> dict[str, torch.Tensor]:
+    """What the modules of each kind put out in one forward pass, the beginning of each."""
+    import timm
+
+    found: dict[str, list[torch.Tensor]] = {name: [] for name in kinds}
+    network = timm.create_model(model).train()
+    for module in network.modules():
+        for name, kind in kinds.items():
+            if isinstance(module, kind):
+                # Operators in place overwrite it soon, so a copy.
+                module.register_forward_hook(
+                    lambda _, __, out, name=name: found[name].append(out.ravel()[:SAMPLE].clone())
+                )
+    network(_photographs())
+    return {name: torch.cat(outputs) for name, outputs in found.items()}
 
 
 @pytest.fixture(scope="session")
 def activations() -> dict[str, np.ndarray]:
-    """Operator -> output, float32, of a small network on real photographs."""
-    import torch
-    from torch import nn
-
+    """Operator -> its outputs, float32, of a ResNet-50 and a small ViT on real photographs."""
     torch.manual_seed(0)
-    outputs = {"input": torch.from_numpy((_photographs() - 0.45) / 0.25)}
+    outputs = {"input": _photographs()}
     with torch.no_grad():
-        outputs["conv"] = nn.Conv2d(3, 32, 7, stride=2, padding=3)(outputs["input"])
-        outputs["norm"] = nn.BatchNorm2d(32)(outputs["conv"])
-        outputs["relu"] = torch.relu(outputs["norm"])
-        outputs["pool"] = nn.functional.max_pool2d(outputs["relu"], 2)
-        tokens = outputs["pool"].flatten(2).transpose(1, 2)
-        outputs["linear"] = nn.Linear(32, 64)(tokens)
-        outputs["gelu"] = nn.functional.gelu(outputs["linear"])
-        scores = outputs["linear"] @ outputs["linear"].transpose(1, 2)
+        outputs |= _outputs(
+            "resnet50",
+            {"conv": nn.Conv2d, "norm": nn.BatchNorm2d, "relu": nn.ReLU, "pool": nn.MaxPool2d},
+        )
+        outputs |= _outputs("vit_tiny_patch16_224", {"linear": nn.Linear, "gelu": nn.GELU})
+        tokens = outputs["linear"][: 2 * 197 * 64].view(2, 197, 64)
+        scores = tokens @ tokens.transpose(1, 2)
         causal = torch.triu(torch.full(scores.shape[1:], -torch.inf), 1)
         outputs["softmax"] = torch.softmax(scores + causal, -1)
     return {name: output.contiguous().numpy() for name, output in outputs.items()}
@@ -41,8 +58,6 @@ def activations() -> dict[str, np.ndarray]:
 @pytest.fixture(scope="session")
 def real_blocks(activations) -> dict[int, np.ndarray]:
     """Symbol width -> 2,000 blocks of FP32 (32) and of BF16 (16) activations, (2000, 128) uint8."""
-    import torch
-
     rng = np.random.default_rng(0)
     blocks: dict[int, list[np.ndarray]] = {16: [], 32: []}
     for output in activations.values():
