@@ -80,20 +80,35 @@ def test_stage_two_swaps_where_eq_1_finds_the_transfer_cheaper():
 
 
 def test_stage_two_skips_a_replay_that_would_not_fit_the_budget():
-    # Tensor 3 is small but its replay goes through a temporary of 100 bytes.
+    # `second` is cheaper to replay than `first`, but only through a temporary of 60 bytes: with
+    # what backward needs at that moment the replay takes 142 bytes. Either drop leaves 141.
     b = TraceBuilder()
     batch = b.existing("input", 1)
-    first = b.op("forward", 1, [batch], new=[40])
-    temporary = b.op("forward", 1, [first], new=[100])
-    small = b.op("forward", 1, [temporary], new=[30])
-    last = b.op("forward", 50, [small], new=[90])
-    g = b.op("backward", 1, [last], new=[1])
-    g = b.op("backward", 1, [g, small], new=[1])
-    b.op("backward", 1, [g, first], new=[1])
+    first = b.op("forward", 99, [batch], new=[40])
+    temporary = b.op("forward", 1, [batch], new=[60])
+    second = b.op("forward", 1, [temporary], new=[40])
+    last = b.op("forward", 50, [second], new=[60])
+    g = b.op("backward", 50, [last], new=[40])
+    g = b.op("backward", 1, [g, second], new=[1])
+    b.op("backward", 1, [g, first, batch], new=[1])
+    for target, dropped in ((141, [first]), (142, [second])):
+        draft = draft_for(b.build())
+        cover_deficit(draft, target)
+        assert [t for t, action in draft.actions.items() if action == "drop"] == dropped
+
+
+def test_equal_scores_drop_the_tensor_produced_first():
+    # 20 s over (10 bytes x 20 s idle) and 10 s over (10 bytes x 10 s idle).
+    b = TraceBuilder()
+    batch = b.existing("input", 1)
+    first = b.op("forward", 20, [batch], new=[10])
+    second = b.op("forward", 10, [batch], new=[10])
+    last = b.op("forward", 5, [batch], new=[10])
+    g = b.op("backward", 5, [last], new=[1])
+    b.op("backward", 5, [g, first, second, batch], new=[1])
     draft = draft_for(b.build())
-    cover_deficit(draft, 110)
-    assert draft.actions[small] == "keep"
-    assert draft.actions[first] == "drop"
+    cover_deficit(draft, draft.peak_bytes - 5)
+    assert [t for t, action in draft.actions.items() if action == "drop"] == [first]
 
 
 def test_memory_of_a_draft_is_what_the_evictions_leave():

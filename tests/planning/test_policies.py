@@ -20,7 +20,7 @@ from planezip.planning import (
 from planezip.planning.portfolio import build_plan, cost_model, portfolio, recompute_only
 from planezip.records import Plan, from_json, iteration_seconds, to_json
 from planezip.simulation import Simulator
-from traces import UNIT, chain_trace, traces
+from traces import UNIT, TraceBuilder, chain_trace, traces
 
 RATIOS = st.sampled_from([1.0, 1.5, 4.0])
 
@@ -85,8 +85,8 @@ def test_a_hopeless_budget_names_the_smallest_that_a_plan_was_found_for():
 
 
 def test_a_replay_that_overflows_leads_to_a_plan_with_a_tighter_target():
-    # The fourth tensor's replay needs its dropped inputs in memory at once; a first plan that
-    # fills the budget to the brim has no room for it.
+    # The replays of a chain need room that a first plan, which fills the budget to the brim, does
+    # not leave.
     problem = Problem(chain_trace([10] * 12, 3, 3), UNIT)
     simulator = Simulator(problem.trace, UNIT)
     refused = []
@@ -98,12 +98,12 @@ def test_a_replay_that_overflows_leads_to_a_plan_with_a_tighter_target():
             refused.append(error)
             raise
 
-    budgets = range(45, problem.peak_bytes)
-    plans = [
-        build_plan(Planner(problem), recompute_only(), budget, {}, simulate) for budget in budgets
-    ]
-    assert refused
-    assert any(plans)
+    mended = 0
+    for budget in range(45, problem.peak_bytes):
+        refused.clear()
+        plan = build_plan(Planner(problem), recompute_only(), budget, {}, simulate)
+        mended += plan is not None and len(refused) > 0
+    assert mended
 
 
 def test_compression_lets_more_be_swapped():
@@ -125,6 +125,50 @@ def test_dte_only_swaps_what_is_cheaper_to_move_than_to_recompute():
         budget = problem.peak_bytes // 2
         plan = best_plan(Planner(problem), policy("dte"), budget, {}, simulator.run)
         assert set(plan.actions.values()) == {"keep", "swap", "drop"} - {never}
+
+
+def test_eq_1_charges_the_slower_direction_of_an_asymmetric_link():
+    trace = chain_trace([10] * 8, 3, 3)
+    for slow in ("d2h_bytes_per_s", "h2d_bytes_per_s"):
+        links = {"d2h_bytes_per_s": 1000.0, "h2d_bytes_per_s": 1000.0, slow: 0.1}
+        platform = replace(UNIT, **links)
+        problem, simulator = Problem(trace, platform), Simulator(trace, platform)
+        budget = problem.peak_bytes // 2
+        plan = best_plan(Planner(problem), policy("dte"), budget, {}, simulator.run)
+        assert "swap" not in plan.actions.values()
+
+
+def test_a_trace_with_nothing_to_evict_has_a_plan_for_its_own_peak_and_none_below():
+    b = TraceBuilder()
+    b.op("forward", 1, [], new=[100])
+    problem = Problem(b.build(), UNIT)
+    planner, simulator = Planner(problem), Simulator(problem.trace, UNIT)
+    for name in POLICIES:
+        assert make_plan(planner, policy(name), 100, {}, simulator.run).predicted_s == 1.0
+        with pytest.raises(OverBudgetError) as caught:
+            make_plan(planner, policy(name), 99, {}, simulator.run)
+        assert caught.value.smallest_feasible_bytes == 100
+
+
+@settings(max_examples=40, deadline=None)
+@given(traces(), st.sampled_from(sorted(POLICIES)), st.integers(1, 99))
+def test_a_budget_is_refused_only_below_the_smallest_that_a_plan_was_found_for(
+    trace, name, percent
+):
+    problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
+    budget = problem.peak_bytes * percent // 100
+    found = plan_or_refusal(problem, name, budget, simulator)
+    if isinstance(found, OverBudgetError):
+        assert found.smallest_feasible_bytes > budget
+    else:
+        assert check_plan(trace, UNIT, found) <= found.budget_bytes <= budget
+
+
+def plan_or_refusal(problem, name, budget, simulator):
+    try:
+        return make_plan(Planner(problem), policy(name), budget, {}, simulator.run)
+    except OverBudgetError as error:
+        return error
 
 
 def test_a_plan_survives_json():

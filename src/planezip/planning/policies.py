@@ -98,11 +98,18 @@ def make_plan(
     ratios: Mapping[int, float],
     simulate: Simulate,
 ) -> Plan:
-    """As `best_plan`, but raises OverBudgetError with the smallest feasible budget."""
+    """As `best_plan`, but raises OverBudgetError with the smallest feasible budget.
+
+    The heuristics are not monotone: where they find nothing for this budget but something for a
+    smaller one, the plan is that of the smaller budget.
+    """
     plan = best_plan(planner, chosen, budget_bytes, ratios, simulate)
     if plan is None:
         smallest = smallest_budget(planner, chosen, ratios, simulate)
-        raise OverBudgetError(budget_bytes, smallest)
+        if smallest <= budget_bytes:
+            plan = best_plan(planner, chosen, smallest, ratios, simulate)
+        if plan is None:
+            raise OverBudgetError(budget_bytes, smallest)
     return plan
 
 

@@ -143,12 +143,17 @@ def build_plan(
         The plan with its simulated duration under `ratios`, or None if no target makes it fit.
     """
     problem = planner.problem
-    tried: dict[int, Action] = {}
+    tried: dict[int, Action] | None = None
     for attempt in range(REPLAN_LIMIT):
         draft = planner.draft()
-        recipe.decide(draft, round(budget_bytes * (1 - attempt * REPLAN_STEP)))
-        if draft.peak_bytes > budget_bytes or draft.actions == tried:
+        target_bytes = round(budget_bytes * (1 - attempt * REPLAN_STEP))
+        recipe.decide(draft, target_bytes)
+        if draft.peak_bytes > budget_bytes:
             return None
+        if draft.actions == tried:
+            if draft.peak_bytes > target_bytes:
+                return None  # nothing is left to evict: lower targets give the same plan
+            continue
         tried = draft.actions
         plan = _lay_out(problem, draft, recipe, budget_bytes, ratios)
         try:
