@@ -196,6 +196,67 @@ def test_a_capture_needs_a_batch() -> None:
         captured(steps=0)
 
 
+class OnlyLooksAt(torch.autograd.Function):
+    """Its backward takes a view of what it kept and never reads it."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.held = x
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.held.view(-1).shape[0]
+
+
+def test_what_backward_only_looks_at_is_not_compressed() -> None:
+    layer, spy, x = nn.Linear(3, 3), Spy(), torch.ones(2, 3)
+    seen: list[int] = []
+    capture = capture_steps(
+        lambda x: OnlyLooksAt.apply(layer(x)).sum(),
+        layer,
+        torch.optim.SGD(layer.parameters()),
+        [(x,)],
+        name="net",
+        weights="random",
+        data="noise",
+        codec=spy,
+        on_tensor=lambda iteration, done: seen.append(done),
+    )
+    assert [t.op_name for t in capture.iterations[0]] == ["input"]
+    assert spy.raw == [x.numpy().tobytes()]
+    assert seen == [1]
+
+
+def test_contents_are_taken_at_the_first_reading_not_at_a_view() -> None:
+    """A view moves no data; what the first operator that reads needs is what must be kept."""
+    layer, order = nn.Linear(3, 3), []
+
+    class Ordered(Spy):
+        def measure(self, x: torch.Tensor, symbol_bits: int | None, stride: int) -> Measurement:
+            order.append("measure")
+            return super().measure(x, symbol_bits, stride)
+
+    class LooksFirst(OnlyLooksAt):
+        @staticmethod
+        def backward(ctx, grad):
+            kept = ctx.held.view(-1)
+            order.append("viewed")
+            return grad * kept.view(2, 3)
+
+    capture_steps(
+        lambda x: LooksFirst.apply(layer(x)).sum(),
+        layer,
+        torch.optim.SGD(layer.parameters()),
+        [(torch.ones(2, 3),)],
+        name="net",
+        weights="random",
+        data="noise",
+        codec=Ordered(),
+    )
+    assert order[0] == "viewed"
+
+
 def test_progress_is_reported_for_every_tensor() -> None:
     seen: list[tuple[int, int]] = []
     model, batch = make(Residual)

@@ -7,6 +7,7 @@ import torch
 
 from planezip.errors import InputError
 from planezip.records import Capture, Precision, TensorCapture, Trace, WireSizes
+from planezip.tracing.arguments import check_batch, check_contents, check_training
 from planezip.tracing.contents import (
     Codec,
     PlaneZipCodec,
@@ -53,9 +54,12 @@ def capture_steps(
         on_tensor: told of every tensor.
 
     Raises:
-        InputError: a loss is infinite or not a number, or there is no batch.
+        InputError: as for `trace_step`; a tensor is not on the CPU; a loss is infinite or not a
+            number; or there is no batch.
         RuntimeError: a codec did not restore what it compressed.
     """
+    check_training(model, optimizer)
+    check_contents((*model.parameters(), *model.buffers()))
     codec = codec or PlaneZipCodec()
     iterations: list[tuple[TensorCapture, ...]] = []
     losses: list[float] = []
@@ -64,6 +68,8 @@ def capture_steps(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         for index, batch in enumerate(batches):
+            check_batch(batch)
+            check_contents(batch)
             meter = _Meter(codec, index, on_tensor)
             step = trace_step(compute_loss, model, optimizer, batch, name=name, observer=meter)
             losses.append(_finite(float(step.loss), index))

@@ -7,6 +7,7 @@ from typing import Protocol
 import torch
 
 from planezip.records import Precision, WireSizes
+from planezip.tracing.arguments import check_contents
 from planezip.units import MIB
 
 CHUNK_BYTES = 4096
@@ -65,7 +66,12 @@ class PlaneZipCodec:
 
 
 def whole_storage(tensor: torch.Tensor) -> torch.Tensor:
-    """All elements of the storage behind a tensor, as a flat tensor that shares its memory."""
+    """All elements of the storage behind a tensor, as a flat tensor that shares its memory.
+
+    Raises:
+        InputError: the tensor is not on the CPU or holds no numbers.
+    """
+    check_contents((tensor,))
     storage = tensor.untyped_storage()
     count = storage.nbytes() // tensor.element_size()
     return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, (count,), (1,))

@@ -31,8 +31,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     Attributes:
         table: the storages.
         ops: the operators so far.
-        phase: the pass that is running; whoever runs the iteration sets it.
+        phase: the pass that is running; whoever runs the iteration starts the next one.
         hooks: the saved-tensor hooks, active together with the mode.
+        strays: parameters that nobody had entered into the table when they were first used.
         observer: called with a storage's id and a tensor in it when a backward operator is about
             to read for the first time an activation or input that exists since the forward pass.
     """
@@ -42,16 +43,40 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.table = StorageTable()
         self.ops: list[Op] = []
         self.phase: Phase = "forward"
-        self.hooks = SavedTensorHooks(self.table)
+        self.hooks = SavedTensorHooks(self.enter)
+        self.strays: list[torch.nn.Parameter] = []
         self.observer = observer
         self._unobserved: set[int] = set()
 
     def start_backward(self) -> None:
         """The forward pass is over: everything that exists now may be saved for backward."""
         self.phase = "backward"
+        self.hooks.start_backward()
         self._unobserved = {
             i for i in range(len(self.table)) if self.table.kind(i) in BUDGETED_KINDS
         }
+
+    def start_optimizer(self) -> None:
+        """The backward pass is over: what is written from now on is no activation."""
+        self.phase = "optimizer"
+
+    def enter(self, tensor: torch.Tensor) -> int:
+        """Id of the tensor's storage; one never seen before existed before the iteration.
+
+        What the forward pass meets belongs to the batch unless it is a parameter. What only
+        backward meets, such as a constant of a gradient hook or the gradient of an earlier
+        iteration, is no saved activation: nothing of this iteration's forward pass made or used
+        it, so it lies outside the activation memory like a buffer.
+        """
+        known = self.table.find(tensor)
+        if known is not None:
+            return known
+        if isinstance(tensor, torch.nn.Parameter):
+            self.strays.append(tensor)
+            return self.table.add(tensor, "parameter")
+        if self.phase == "forward":
+            return self.table.add_input(tensor)
+        return self.table.add(tensor, "buffer" if self.phase == "backward" else "optimizer_state")
 
     def __torch_dispatch__(
         self,
@@ -65,7 +90,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return func(*args, **kwargs)
         sig = signature(func)
         given = operands(sig, args, kwargs, covers_storage)
-        reads = tuple(dict.fromkeys(self._enter(t) for t in (*given.read, *given.gathered)))
+        reads = tuple(dict.fromkeys(self.enter(t) for t in (*given.read, *given.gathered)))
         if self.phase == "backward" and not sig.is_view:
             self._announce((*given.read, *given.gathered))
         out = func(*args, **kwargs)
@@ -86,15 +111,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         )
         return out
 
-    def _enter(self, tensor: torch.Tensor) -> int:
-        """Id of an operand; one never seen before existed before the iteration, like the batch."""
-        if self.phase == "optimizer":
-            return self.table.add(tensor, "optimizer_state")
-        return self.table.add_input(tensor)
-
     def _announce(self, tensors: Iterable[torch.Tensor]) -> None:
         for tensor in tensors:
-            storage = self._enter(tensor)
+            storage = self.enter(tensor)
             if self.observer and storage in self._unobserved:
                 self._unobserved.remove(storage)
                 self.observer(storage, tensor)
@@ -109,7 +128,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """
         kind: Kind = "optimizer_state" if self.phase == "optimizer" else "activation"
         results = list(out) if isinstance(out, (list, tuple)) else [out]
-        mutated = {self._enter(t) for t in given.written}
+        mutated = {self.enter(t) for t in given.written}
         written: dict[int, None] = {}
         produced: list[torch.Tensor] = []
         for slot, result in enumerate(results):
@@ -120,7 +139,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                     produced.append(tensor)
                 if known is None or known in mutated or self._has_grown(sig, tensor):
                     written[storage] = None
-        written.update(dict.fromkeys(self._enter(t) for t in given.written))
+        written.update(dict.fromkeys(self.enter(t) for t in given.written))
         return tuple(written), produced
 
     def _has_grown(self, sig: Signature, tensor: torch.Tensor) -> bool:

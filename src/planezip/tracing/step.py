@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
 from planezip.records import Trace
 from planezip.records.trace import BUDGETED_KINDS
+from planezip.tracing.arguments import check_batch, check_loss, check_training
 from planezip.tracing.operands import tensors_in
 from planezip.tracing.recorder import Observer, Recorder
 
@@ -39,9 +40,11 @@ def trace_step(
     Args:
         compute_loss: computes the scalar loss of `model` when called with the members of `batch`.
         model: its parameters and buffers are told apart from activations by it.
-        optimizer: makes the step; its state lies outside the activation memory.
+        optimizer: makes the step; the parameters that it trains, those outside `model` included,
+            and its state lie outside the activation memory.
         batch: inputs and targets, in the order of `compute_loss`. Tensors that `compute_loss`
-            takes from elsewhere are recognised as inputs when they are first used.
+            takes from elsewhere are recognised as inputs when the forward pass first uses them,
+            those that only backward uses lie outside the activation memory like buffers.
         name: what Trace.model says.
         batch_size: items in the batch; by default the first dimension of batch[0].
         observer: see `Recorder`.
@@ -50,21 +53,28 @@ def trace_step(
         The trace, and the loss.
 
     Raises:
-        InputError: a tensor without a storage of its own (sparse, nested) takes part.
+        InputError: a tensor without a storage of its own (sparse, nested) takes part; the batch
+            holds something else than tensors; the loss is not a scalar tensor with a gradient; or
+            the optimizer needs a closure.
     """
+    check_training(model, optimizer)
+    check_batch(batch)
     recorder = Recorder(observer)
     optimizer.zero_grad(set_to_none=True)
     _enter_residents(recorder, model, optimizer, batch)
     with recorder, recorder.hooks.context():
         loss = compute_loss(*batch)
+        check_loss(loss)
         recorder.start_backward()
         loss.backward()  # type: ignore[no-untyped-call]
-        recorder.phase = "optimizer"
+        recorder.start_optimizer()
         optimizer.step()
     _name_gradients_and_state(recorder, model, optimizer)
     if batch_size is None:
         batch_size = batch[0].shape[0] if len(batch) and batch[0].dim() else 1
-    return TracedStep(_trace(recorder, model, name, batch_size), loss.detach())
+    return TracedStep(
+        _trace(recorder, _parameters(model, optimizer), name, batch_size), loss.detach()
+    )
 
 
 def _enter_residents(
@@ -75,7 +85,7 @@ def _enter_residents(
 ) -> None:
     """Enter what exists before the first operator."""
     table = recorder.table
-    for parameter in model.parameters():
+    for parameter in _parameters(model, optimizer):
         table.add(parameter, "parameter")
     for buffer in model.buffers():
         table.add(buffer, "buffer")
@@ -89,11 +99,19 @@ def _name_gradients_and_state(
     recorder: Recorder, model: torch.nn.Module, optimizer: torch.optim.Optimizer
 ) -> None:
     """Say which storages turned out to hold gradients of parameters and optimizer state."""
-    for parameter in model.parameters():
+    for parameter in (*_parameters(model, optimizer), *recorder.strays):
         if parameter.grad is not None:
             recorder.table.set_kind(parameter.grad, "parameter_gradient")
     for state in _state_tensors(optimizer):
         recorder.table.set_kind(state, "optimizer_state")
+
+
+def _parameters(
+    model: torch.nn.Module, optimizer: torch.optim.Optimizer
+) -> tuple[torch.Tensor, ...]:
+    """Parameters of the model, then those that only the optimizer knows, each once."""
+    trained = [p for group in optimizer.param_groups for p in group["params"]]
+    return tuple({id(p): p for p in (*model.parameters(), *trained)}.values())
 
 
 def _state_tensors(optimizer: torch.optim.Optimizer) -> Iterator[torch.Tensor]:
@@ -101,19 +119,25 @@ def _state_tensors(optimizer: torch.optim.Optimizer) -> Iterator[torch.Tensor]:
         yield from tensors_in(list(state.values()))
 
 
-def _trace(recorder: Recorder, model: torch.nn.Module, name: str, batch_size: int) -> Trace:
+def _trace(
+    recorder: Recorder, parameters: Sequence[torch.Tensor], name: str, batch_size: int
+) -> Trace:
     storages = recorder.table.records()
-    return Trace(
+    trace = Trace(
         model=name,
         batch=batch_size,
-        parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
+        parameters=sum(p.numel() for p in parameters if p.requires_grad),
         ops=tuple(recorder.ops),
         storages=storages,
-        saved_by_hooks=tuple(
-            s for s in recorder.hooks.saved() if storages[s].kind in BUDGETED_KINDS
-        ),
         versions=library_versions(),
     )
+    # Backward may save for itself, as checkpointing does: what it produces does not count.
+    forward = (
+        s
+        for s in map(storages.__getitem__, recorder.hooks.saved())
+        if s.kind in BUDGETED_KINDS and s.producer < trace.forward_end
+    )
+    return replace(trace, saved_by_hooks=tuple(s.id for s in forward))
 
 
 def library_versions() -> dict[str, str]:
