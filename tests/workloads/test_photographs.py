@@ -1,5 +1,6 @@
 """Photographs: found, labelled, cropped and normalised, the same for the same seed."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,64 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 def test_an_empty_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=tmp_path.name):
         photographs(tmp_path)
+
+
+@pytest.mark.parametrize("locked", [".", "sub", "sub/deeper"])
+@pytest.mark.parametrize("mode", [0o000, 0o400, 0o100])
+def test_a_folder_without_access_rights_is_named(tmp_path: Path, locked: str, mode: int) -> None:
+    folder = folder_of(tmp_path / "images", "a.png", "sub/b.png", "sub/deeper/c.png")
+    os.chmod(folder / locked, mode)
+    try:
+        if os.access(folder / locked, os.R_OK | os.X_OK):
+            pytest.skip("this user may read everything")
+        with pytest.raises(InputError, match=rf"cannot read .*{Path(locked).name}.*denied"):
+            photographs(folder)
+    finally:
+        os.chmod(folder / locked, 0o700)
+
+
+@pytest.mark.parametrize("refused", ["images", "sub"])
+@pytest.mark.parametrize("call", ["scandir", "stat"])
+def test_a_folder_that_the_system_refuses_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str, call: str
+) -> None:
+    """For users whom access rights do not stop."""
+    folder = folder_of(tmp_path / "images", "a.png", "sub/b.png")
+    real = getattr(os, call)
+
+    def refuse(path: object, *args: object, **kwargs: object) -> object:
+        below = Path(str(path)) if call == "scandir" else Path(str(path)).parent
+        if below.name == refused:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, refuse)
+        with pytest.raises(
+            InputError, match=rf"cannot read .*{refused}.*: Permission denied; make"
+        ):
+            photographs(folder)
+
+
+def test_a_photograph_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.png")
+    found = photographs(tmp_path)
+    file.unlink()
+    with pytest.raises(InputError, match=r"a\.png"):
+        found.batch(0, 1)
+
+
+def test_links_that_lead_nowhere_are_no_photographs(tmp_path: Path) -> None:
+    write(tmp_path / "a.png")
+    (tmp_path / "b.png").symlink_to(tmp_path / "missing.png")
+    (tmp_path / "c.png").symlink_to(tmp_path / "a.png")
+    assert [f.name for f in photographs(tmp_path).files] == ["a.png", "c.png"]
+
+
+def test_a_folder_whose_name_is_no_text_can_be_described(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    write(folder / "a.png")
+    assert photographs(folder).description == "1 photographs of caf\ufffd"
 
 
 @pytest.mark.parametrize("content", [b"", b"no image", None], ids=["empty", "text", "truncated"])

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from planezip.errors import InputError
-from planezip.workloads import WarmUp, Workload, cache_folder, warm_up, warmup
+from planezip.workloads import WarmUp, Workload, warm_up, warmup
 from small_workload import Noise, small_workload
 
 STEPS = 12
@@ -79,6 +79,25 @@ def test_the_global_random_state_is_left_alone() -> None:
     before = torch.get_rng_state()
     train()
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def draws(seed: int) -> list[float]:
+    """What a random operator in the model draws in each step."""
+    drawn: list[float] = []
+    usual = small_workload()
+
+    def loss(model: nn.Module, batch: tuple[torch.Tensor, ...]) -> torch.Tensor:
+        drawn.append(float(torch.rand(1)))
+        return usual.loss(model, batch)
+
+    train(chosen=replace(usual, loss=loss), seed=seed)
+    return drawn
+
+
+def test_random_operators_draw_anew_in_every_step_and_for_every_seed() -> None:
+    one, two = draws(3), draws(4)
+    assert len({*one, *two}) == 2 * STEPS
+    assert draws(3) == one
 
 
 @pytest.mark.usefixtures("saving_always")
@@ -184,11 +203,3 @@ def test_a_cache_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
 def test_a_loss_that_is_no_number_stops_the_training() -> None:
     with pytest.raises(InputError, match="learning rate"):
         train(learning_rate=1e30)
-
-
-def test_the_cache_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "planezip" / "warmup"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "planezip" / "warmup"

@@ -1,39 +1,22 @@
 """Progress of a warm-up as files that survive an interruption."""
 
 import hashlib
-import io
 import os
-import pickle
 import re
-import zipfile
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from planezip.errors import InputError
 from planezip.records import write_atomically
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Training after a number of steps.
-
-    Attributes:
-        losses: of every step so far.
-        model, optimizer: their state dictionaries.
-    """
-
-    losses: tuple[float, ...]
-    model: dict[str, Any]
-    optimizer: dict[str, Any]
+from planezip.workloads.progress import Progress
 
 
 class Checkpoints:
     """The checkpoints of one training run, which everything that decides its course identifies.
 
-    Files are called `<model>-<digest of the identity>-<steps>.pt`.
+    Files are called `<model>-<digest of the identity>-<steps>.pt` and hold `Progress.to_bytes`.
     """
 
     def __init__(self, folder: Path, model: str, identity: object) -> None:
@@ -45,42 +28,63 @@ class Checkpoints:
 
     def save(self, progress: Progress) -> None:
         """Write atomically; InputError if the folder cannot be written."""
-        data = io.BytesIO()
-        parts = {"model": progress.model, "optimizer": progress.optimizer}
-        torch.save({"losses": list(progress.losses), **parts}, data)
-        write_atomically(self.path(len(progress.losses)), data.getvalue())
+        write_atomically(self.path(len(progress.losses)), progress.to_bytes())
 
     def discard(self, steps: int) -> None:
-        """Remove the checkpoint after so many steps, if there is one."""
-        self.path(steps).unlink(missing_ok=True)
+        """Remove the checkpoint after so many steps, if there is one that can be removed."""
+        with suppress(OSError):
+            self.path(steps).unlink()
 
-    def latest(self, limit: int) -> tuple[Progress | None, tuple[str, ...]]:
-        """The one with most steps, at most `limit`, and a note on every one that is damaged."""
+    def resume(
+        self, limit: int, model: torch.nn.Module, optimizer: torch.optim.Optimizer
+    ) -> tuple[list[float], list[str]]:
+        """Put both where the checkpoint with most steps, at most `limit`, left them.
+
+        A checkpoint that is damaged or does not fit is passed over for the next one.
+
+        Returns:
+            The losses of the steps done, none if no checkpoint is usable, both then untouched;
+            and a note on every checkpoint that was passed over.
+
+        Raises:
+            InputError: the folder cannot be read.
+        """
         notes: list[str] = []
-        pattern = re.compile(re.escape(self._stem) + r"-(\d+)\.pt")
-        names = os.listdir(self._folder) if self._folder.is_dir() else []
-        steps = [int(m[1]) for m in map(pattern.fullmatch, names) if m]
-        for count in sorted((s for s in steps if s <= limit), reverse=True):
-            progress = _read(self.path(count), count)
-            if progress:
-                return progress, tuple(notes)
-            notes.append(f"ignored the damaged warm-up checkpoint {self.path(count).name}")
-        return None, tuple(notes)
+        for steps in sorted((s for s in self._steps() if s <= limit), reverse=True):
+            progress = _read(self.path(steps))
+            fits = progress is not None and len(progress.losses) == steps
+            if progress and fits and progress.restore(model, optimizer):
+                return list(progress.losses), notes
+            notes.append(f"ignored the damaged warm-up checkpoint {self.path(steps).name}")
+        return [], notes
+
+    def _steps(self) -> list[int]:
+        """Steps of all checkpoints that there are."""
+        try:
+            names = os.listdir(self._folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise InputError(f"cannot read the folder {self._folder}: {error.strerror}") from None
+        pattern = re.compile(re.escape(self._stem) + r"-(0|[1-9][0-9]*)\.pt")
+        return [int(m[1]) for m in map(pattern.fullmatch, names) if m]
 
 
-def cache_folder() -> Path:
-    """Where warm-up checkpoints are kept: $XDG_CACHE_HOME/planezip/warmup or under ~/.cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "planezip" / "warmup"
+def cache_folder() -> Path | None:
+    """Where warm-up checkpoints are kept: $XDG_CACHE_HOME/planezip/warmup or under ~/.cache.
 
-
-def _read(path: Path, steps: int) -> Progress | None:
-    """The checkpoint, None if it cannot be read or is not of so many steps."""
+    None if neither that variable is set nor the user has a home folder.
+    """
+    base = os.environ.get("XDG_CACHE_HOME")
     try:
-        held = torch.load(path, weights_only=True)
-        progress = Progress(tuple(map(float, held["losses"])), held["model"], held["optimizer"])
-    except (OSError, EOFError, RuntimeError, ValueError, TypeError, KeyError, InputError):
+        return (Path(base) if base else Path.home() / ".cache") / "planezip" / "warmup"
+    except RuntimeError:
         return None
-    except (pickle.UnpicklingError, zipfile.BadZipFile):
+
+
+def _read(path: Path) -> Progress | None:
+    try:
+        # A pipe of that name would be waited for.
+        return Progress.from_bytes(path.read_bytes()) if path.is_file() else None
+    except OSError:
         return None
-    return progress if len(progress.losses) == steps else None

@@ -1,15 +1,19 @@
 """Training batches from photographs, randomly cropped and flipped (paper IV)."""
 
 import hashlib
+import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from stat import S_ISREG
+from typing import NoReturn
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from planezip.errors import InputError
 from planezip.workloads.augment import flip_or_not, random_resized_crop
@@ -50,13 +54,11 @@ class Photographs:
         """All JPEG and PNG files below a folder.
 
         Raises:
-            InputError: the folder does not exist or holds no photograph.
+            InputError: the folder does not exist, holds no photograph, or cannot be read, itself
+                or a folder below it.
         """
-        if not folder.is_dir():
-            raise InputError(f"no folder {folder}; give one with JPEG or PNG files")
-        files = tuple(
-            sorted(p for p in folder.rglob("*") if p.suffix.lower() in _SUFFIXES and p.is_file())
-        )
+        found = _find(folder)
+        files = tuple(sorted(found))
         if not files:
             raise InputError(f"no JPEG or PNG file in {folder}; give a folder of photographs")
         names = [p.relative_to(folder) for p in files]
@@ -65,8 +67,8 @@ class Photographs:
             class_labels(names, classes),
             seed,
             pixels,
-            f"{len(files)} photographs of {folder.resolve().name}",
-            _fingerprint(files, names, seed, pixels),
+            f"{len(files)} photographs of {_printable_name(folder)}",
+            _fingerprint(names, [found[p] for p in files], seed, pixels),
         )
 
     def batch(self, step: int, size: int) -> Batch:
@@ -119,8 +121,35 @@ def _group(name: Path) -> str:
     return name.parent.as_posix() if len(name.parts) > 1 else name.name
 
 
-def _fingerprint(files: tuple[Path, ...], names: list[Path], seed: int, pixels: int) -> str:
-    stats = [p.stat() for p in files]
+def _find(folder: Path) -> dict[Path, os.stat_result]:
+    """All files below a folder that are photographs by their names; InputError names the bad."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise InputError(
+            f"cannot read {error.filename}: {error.strerror}; "
+            "make it readable or give another folder of photographs"
+        ) from None
+
+    found: dict[Path, os.stat_result] = {}
+    try:
+        if not folder.is_dir():
+            raise InputError(f"no folder {folder}; give one with JPEG or PNG files")
+        for parent, _, names in os.walk(folder, onerror=refuse):
+            for path in (Path(parent, n) for n in names if Path(n).suffix.lower() in _SUFFIXES):
+                # A link that leads nowhere is no photograph.
+                with suppress(FileNotFoundError):
+                    found[path] = path.stat()
+    except OSError as error:
+        refuse(error)
+    return {path: stat for path, stat in found.items() if S_ISREG(stat.st_mode)}
+
+
+def _printable_name(folder: Path) -> str:
+    """Name of the folder; what is no text in it is replaced, so that records can say it."""
+    return os.fsencode(folder.resolve().name).decode(errors="replace")
+
+
+def _fingerprint(names: list[Path], stats: list[os.stat_result], seed: int, pixels: int) -> str:
     listing = [(n.as_posix(), s.st_size, s.st_mtime_ns) for n, s in zip(names, stats, strict=True)]
     return hashlib.sha256(repr((listing, seed, pixels)).encode()).hexdigest()
 
@@ -131,5 +160,5 @@ def _read(path: Path) -> Image.Image:
     try:
         with Image.open(path) as image:
             return image.convert("RGB")
-    except (OSError, UnidentifiedImageError, ValueError, Image.DecompressionBombError) as error:
+    except Exception as error:  # decoders raise whatever a damaged file leads them to
         raise InputError(f"cannot read the photograph {path}: {error}; remove it") from None

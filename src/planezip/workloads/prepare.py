@@ -13,6 +13,10 @@ from planezip.workloads.workload import Data, Workload
 FINE_TUNING_RATE = 1e-3
 """Learning rate from pretrained weights: their training ended with a small one."""
 
+_NO_CACHE = (
+    "keeps no warm-up checkpoints: there is no cache folder; set XDG_CACHE_HOME or HOME to have one"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -51,7 +55,10 @@ def warmed_up(
     cache: Path | None,
     on_step: Callable[[int, int, float], None] | None = None,
 ) -> Prepared:
-    """The model with random weights, trained for a number of steps; see `warm_up`."""
+    """The model with random weights, trained for a number of steps; see `warm_up`.
+
+    Without a `cache`, as where `cache_folder` knows none, a note says that nothing is kept.
+    """
     model = chosen.model(seed)
     optimizer = chosen.optimizer(model)
     if not steps:
@@ -60,4 +67,5 @@ def warmed_up(
         chosen, model, optimizer, data, steps, batch=batch, seed=seed, cache=cache, on_step=on_step
     )
     weights = f"random + {steps} warm-up steps"
-    return Prepared(model, optimizer, weights, steps, warmed.notes)
+    notes = warmed.notes if cache else (_NO_CACHE, *warmed.notes)
+    return Prepared(model, optimizer, weights, steps, notes)

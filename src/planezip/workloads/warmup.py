@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 
 from planezip.errors import InputError
-from planezip.workloads.checkpoints import Checkpoints, Progress
+from planezip.workloads.checkpoints import Checkpoints
+from planezip.workloads.progress import Progress
 from planezip.workloads.workload import Data, Workload
 
 _SAVE_EVERY_S = 45.0
@@ -27,7 +28,7 @@ class WarmUp:
     Attributes:
         losses: training loss of every step, those before an interruption included.
         resumed_after: steps that a checkpoint already held.
-        notes: what a reader must know, such as a damaged checkpoint.
+        notes: what a reader must know, such as a damaged checkpoint or a cache out of reach.
     """
 
     losses: tuple[float, ...]
@@ -66,7 +67,14 @@ def warm_up(
     """
     size = workload.capture_batch if batch is None else batch
     checkpoints = _checkpoints(workload, model, optimizer, data, size, seed, cache)
-    losses, notes = _resume(checkpoints, steps, model, optimizer)
+    losses: list[float] = []
+    notes: list[str] = []
+    if checkpoints:
+        try:
+            losses, notes = checkpoints.resume(steps, model, optimizer)
+        except InputError as error:
+            notes.append(f"keeps no warm-up checkpoints: {error}")
+            checkpoints = None
     resumed_after = saved_after = len(losses)
     last_save_s = time.monotonic()
     for step in range(resumed_after, steps):
@@ -122,23 +130,6 @@ def _source_digest() -> str:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _resume(
-    checkpoints: Checkpoints | None,
-    steps: int,
-    model: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-) -> tuple[list[float], list[str]]:
-    """Put model and optimizer where the latest checkpoint left them; its losses, and notes."""
-    if checkpoints is None:
-        return [], []
-    progress, notes = checkpoints.latest(steps)
-    if progress is None:
-        return [], list(notes)
-    model.load_state_dict(progress.model)
-    optimizer.load_state_dict(progress.optimizer)
-    return list(progress.losses), list(notes)
 
 
 def _train_step(
