@@ -156,6 +156,18 @@ def a_graph_that_nobody_runs_backward_through() -> Training:
     return Training(model, loss, batch=(X.clone(),))
 
 
+def an_adversarial_example() -> Training:
+    """The forward pass runs backward once itself and is done with what that needed."""
+    model = perceptron()
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        given = x.detach().requires_grad_()
+        (slope,) = torch.autograd.grad(model(given).square().mean(), given)
+        return model(x + 0.1 * slope.sign()).square().mean()
+
+    return Training(model, loss, batch=(X.clone(),))
+
+
 TRAININGS = [
     plain,
     constants_in_parameter_hooks,
@@ -168,6 +180,7 @@ TRAININGS = [
     reentrant_checkpointing,
     checkpointing,
     a_graph_that_nobody_runs_backward_through,
+    an_adversarial_example,
 ]
 every_training = pytest.mark.parametrize("make", TRAININGS, ids=lambda make: make.__name__)
 
