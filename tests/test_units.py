@@ -14,6 +14,13 @@ def test_sizes_are_read(text, count):
     assert parse_bytes(text) == count
 
 
+def test_sizes_are_exact_up_to_the_largest():
+    assert parse_bytes(str(2**63 - 1)) == 2**63 - 1
+    for text in (str(2**63), "9" * 5000, "8388608TiB"):
+        with pytest.raises(InputError, match="larger than any size"):
+            parse_bytes(text)
+
+
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "5 bananas", "1e9", "nan", "50%"])
 def test_what_is_no_size_is_refused_by_name(text):
     with pytest.raises(InputError, match="is not a size"):

@@ -1,11 +1,14 @@
 """Units: decimal gigabytes as in the paper's tables, and sizes as people write them."""
 
 import re
+from decimal import Decimal
 
 from planezip.errors import InputError
 
 GB = 1_000_000_000
 MIB = 1 << 20
+MOST_BYTES = (1 << 63) - 1
+"""No size is larger, so that 64-bit integers hold all of them."""
 
 _FACTORS: dict[str, int] = {
     "": 1,
@@ -21,7 +24,10 @@ def parse_bytes(text: str) -> int:
     factor = _FACTORS.get(match.group(2).lower()) if match else None
     if match is None or factor is None:
         raise InputError(f"{text!r} is not a size; write for example 2GiB, 500MB or 4096")
-    return round(float(match.group(1)) * factor)
+    count = Decimal(match.group(1)) * factor
+    if count > MOST_BYTES:
+        raise InputError(f"{text!r} is larger than any size can be; write for example 2GiB")
+    return round(count)
 
 
 def format_bytes(count: float) -> str:

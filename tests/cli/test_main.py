@@ -18,7 +18,7 @@ HEAVY = {"torch", "numpy", "matplotlib", "rich", "timm", "jinja2", "msgspec", "s
 
 def shell(*arguments: str, **options) -> subprocess.Popen:
     """The command line as a process of its own."""
-    code = "import sys; from planezip.cli.main import main; main()"
+    code = "from planezip.cli.entry import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdout=subprocess.PIPE,

@@ -3,9 +3,12 @@
 import gzip
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from planezip.cli.inputs import refuse_to_share
 from planezip.records import (
     Plan,
     Timeline,
@@ -174,8 +177,11 @@ def test_a_plan_for_something_else_is_named(here, succeed, refuse):
     plan = load("plan.json", Plan)
     for changes in (
         {"model": "other"},
-        {"steps": [{"op": 10_000, "into": [], "free": [], "replay_for": -1}]},
-        {"actions": {"10000": "keep"}},
+        {"steps": [replace(plan.steps[0], op=10_000), *plan.steps[1:]]},
+        {"steps": [replace(plan.steps[0], free=(10_000,)), *plan.steps[1:]]},
+        {"steps": [replace(plan.steps[0], replay_for=10_000), *plan.steps[1:]]},
+        {"actions": {**plan.actions, 10_000: "keep"}, "ratios": {**plan.ratios, 10_000: 1.0}},
+        {"swaps": [replace(plan.swaps[0], storage=10_000)]},
         {"scratch": [10_000]},
     ):
         save("odd.json", edited(plan, Plan, **changes))
@@ -202,3 +208,48 @@ def test_a_capture_of_another_model_is_named(here, refuse, capture):
         assert "odd.json is of other" in refuse(*command, "--capture", "odd.json")
     save("odd.json", edited(capture, None, iterations=[]))
     assert "odd.json" in refuse("plan", "trace.json.gz", "--budget", "50%", "--capture", "odd.json")
+
+
+@pytest.mark.parametrize("budget", ["9" * 400, "9" * 400 + "%", "9" * 5000 + "GB", "10EB"])
+def test_a_budget_larger_than_any_size_is_named(here, refuse, budget):
+    assert budget in refuse("plan", "trace.json.gz", "--budget", budget)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "trace.json.gz", "-o", "out", "--budget", "nan"),
+        ("capture", "resnet50", "--seed", "-1"),
+        ("capture", "resnet50", "--seed", 10**22),
+        ("capture", "resnet50", "--warmup-steps", 10**22),
+        ("capture", "resnet50", "--iterations", 10**22),
+        ("trace", "resnet50", "--batch", 10**20),
+        ("compress", "capture.json", "--threads", 10**20),
+    ],
+)
+def test_numbers_out_of_range_are_wrong_usage(here, refuse, arguments):
+    assert str(arguments[-2]) in refuse(*arguments)
+    assert sorted(p.name for p in here.iterdir()) == ["capture.json", "trace.json.gz"]
+
+
+def test_a_name_that_no_file_can_have_is_no_model(here, refuse):
+    assert "unknown model" in refuse("plan", "n" * 300, "--budget", "50%")
+
+
+def test_no_file_is_written_twice_or_over_what_was_read(here, succeed, refuse):
+    succeed("plan", "trace.json.gz", "--budget", "50%", "-o", "plan.json")
+    (here / "same.json").symlink_to("x.json")
+    simulate = ("simulate", "trace.json.gz", "plan.json")
+    assert "--perfetto" in refuse(*simulate, "-o", "x.json", "--perfetto", "same.json")
+    assert "-o plan.json" in refuse(*simulate, "-o", "plan.json")
+    assert "-o" in refuse("plan", "trace.json.gz", "--budget", "50%", "-o", "trace.json.gz")
+    refuse_to_share({"-o": Path("/dev/null"), "--perfetto": Path("/dev/null")}, "/dev/stdin")
+
+
+@pytest.mark.parametrize("command", ["plan", "inspect"])
+def test_the_name_does_not_say_whether_a_record_is_compressed(here, succeed, command):
+    options = ["--budget", "50%"] if command == "plan" else []
+    (here / "trace.json").write_bytes((here / "trace.json.gz").read_bytes())
+    (here / "plain.json.gz").write_bytes(gzip.decompress((here / "trace.json.gz").read_bytes()))
+    for name in ("trace.json", "plain.json.gz"):
+        assert "toynet" in succeed(command, name, *options)

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -200,3 +201,24 @@ def test_a_file_in_the_way_of_the_folder_is_named(tmp_path):
         writable_folder(tmp_path / "taken")
     with pytest.raises(InputError, match="taken"):
         writable_folder(tmp_path / "taken" / "deeper")
+
+
+def test_an_obstacle_leaves_no_partial_report(report, tmp_path):
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(InputError, match=r"report\.html"):
+        write_report(tmp_path, report)
+    assert [path.name for path in tmp_path.rglob("*")] == ["report.html"]
+
+
+def test_a_full_disk_leaves_no_partial_report(report, tmp_path, monkeypatch):
+    written = []
+
+    def fill(number):
+        written.append(number)
+        if len(written) == 9:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fill)
+    with pytest.raises(InputError, match="No space left"):
+        write_report(tmp_path, report)
+    assert list(tmp_path.iterdir()) == []

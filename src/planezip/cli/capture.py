@@ -16,7 +16,11 @@ from planezip.cli import options
 @click.argument("model")
 @options.captures(warmup_steps=0)
 @click.option(
-    "--iterations", type=click.IntRange(1), default=3, show_default=True, help="Consecutive steps."
+    "--iterations",
+    type=click.IntRange(1, options.MOST_ITERATIONS),
+    default=3,
+    show_default=True,
+    help="Consecutive steps.",
 )
 @options.output("the capture")
 @options.as_json

@@ -4,19 +4,26 @@
     2    the input cannot be used; the line says why and what to do
     130  interrupted by Ctrl-C
     141  whoever read the output has gone
+    143  ended by SIGTERM
 
 Anything else is a defect of PlaneZip and keeps its traceback.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 import click
 
+from planezip.cli.entry import BAD_INPUT, INTERRUPTED
 from planezip.errors import PlaneZipError
 
-BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+BROKEN_PIPE = 141
+
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""What writing to stdout fails with; files that are named have messages of their own."""
 
 EXTRA_OF = {
     "torch": "train",
@@ -42,9 +49,13 @@ def exit_code(run: Callable[[], object]) -> int:
         _say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The interpreter flushes stdout once more when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.filename is not None or error.errno not in _UNWRITABLE:
+            raise
+        _discard_output()
+        _say(f"cannot write the output: {error.strerror}")
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
     except (click.ClickException, PlaneZipError) as error:
@@ -66,5 +77,11 @@ def _message(error: Exception) -> str:
     return f"{message}; see {context.command_path} --help" if context else message
 
 
+def _discard_output() -> None:
+    """The interpreter flushes stdout once more when it exits; let that succeed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _say(message: str) -> None:
-    click.echo("planezip: " + " ".join(message.split()), err=True)
+    with suppress(OSError):  # the exit code tells, too
+        click.echo("planezip: " + " ".join(message.split()), err=True)

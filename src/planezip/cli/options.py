@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 
 import click
 
+LARGEST_BATCH = 1_000_000  # of any model, the sizes stay below 2^63 bytes
+MOST_ITERATIONS = 1_000_000_000
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
@@ -46,7 +49,7 @@ compressed_output = click.option(
     help="What to write.  [default: FILE with or without .pz]",
 )
 threads = click.option(
-    "--threads", type=click.IntRange(1), help="Threads at most.  [default: as many as pay]"
+    "--threads", type=click.IntRange(1, 1024), help="Threads at most.  [default: as many as pay]"
 )
 force = click.option("--force", is_flag=True, help="Replace what is there.")
 
@@ -79,10 +82,17 @@ def captures(warmup_steps: int) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         for option in (
-            click.option("--seed", default=0, show_default=True, help="Of weights and batches."),
+            click.option(
+                "--seed",
+                type=click.IntRange(0, 2**32 - 1),
+                default=0,
+                show_default=True,
+                metavar="N",
+                help="Of weights and batches.",
+            ),
             click.option(
                 "--warmup-steps",
-                type=click.IntRange(0),
+                type=click.IntRange(0, MOST_ITERATIONS),
                 default=warmup_steps,
                 show_default=True,
                 metavar="N",
@@ -100,7 +110,9 @@ def captures(warmup_steps: int) -> Callable[[Command], Command]:
                 help="JPEG and PNG photographs.  [default: the two that scikit-learn ships]",
             ),
             click.option(
-                "--batch", type=click.IntRange(1), help="Items in a captured batch.  [default: 8]"
+                "--batch",
+                type=click.IntRange(1, LARGEST_BATCH),
+                help="Items in a captured batch.  [default: 8]",
             ),
         ):
             command = option(command)

@@ -58,7 +58,7 @@ def command(
     TRACE is a file that `planezip trace` wrote, or a model's name to trace it now. With a capture,
     the plan is made with the ratios of its first iteration.
     """
-    from planezip.cli.inputs import parse_budget, read_capture, read_trace
+    from planezip.cli.inputs import parse_budget, read_capture, read_trace, refuse_to_share
     from planezip.cli.output import print_grids, print_json
     from planezip.records import platform as platform_named
     from planezip.records import save
@@ -66,6 +66,7 @@ def command(
     from planezip.report.planned import action_grid, iteration_grid, plan_facts, tensor_grid
 
     on = platform_named(platform)
+    refuse_to_share({"-o": output}, trace, capture_file)
     record = read_trace(trace)
     capture = read_capture(capture_file, record) if capture_file else None
     bench = Bench(record, on, capture)

@@ -39,7 +39,7 @@ def command(
     The plan is checked first. With a capture, transfers take the ratios of its second iteration,
     otherwise those that the plan predicts.
     """
-    from planezip.cli.inputs import read_capture, read_plan, read_trace
+    from planezip.cli.inputs import read_capture, read_plan, read_trace, refuse_to_share
     from planezip.cli.output import print_grids, print_json
     from planezip.planning import check_plan
     from planezip.records import platform, save, to_json, write_atomically
@@ -47,6 +47,7 @@ def command(
     from planezip.report.planned import action_grid, iteration_grid, plan_facts
     from planezip.simulation import perfetto
 
+    refuse_to_share({"-o": output, "--perfetto": perfetto_file}, trace, plan, capture_file)
     record = read_trace(trace)
     made = read_plan(plan, record)
     on = platform(made.platform)

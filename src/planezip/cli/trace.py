@@ -14,13 +14,17 @@ from planezip.cli import options
     )
 )
 @click.argument("model")
-@click.option("--batch", type=click.IntRange(1), help="Items in the batch.  [default: the paper's]")
+@click.option(
+    "--batch",
+    type=click.IntRange(1, options.LARGEST_BATCH),
+    help="Items in the batch.  [default: the paper's]",
+)
 @options.output("the trace")
 @options.as_json
 def command(model: str, batch: int | None, output: Path | None, as_json: bool) -> None:
     """Record one training iteration of MODEL: forward, backward and optimizer step.
 
-    Runs on the meta device, which propagates shapes without data: no batch is too large.
+    Runs on the meta device, which propagates shapes without data: no memory is too small.
     """
     from planezip.cli.output import print_grids, print_json
     from planezip.cli.training import trace_model

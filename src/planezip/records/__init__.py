@@ -7,11 +7,13 @@ from planezip.records.costs import (
     op_seconds,
     peak_activation_bytes,
 )
+from planezip.records.files import write_atomically, write_together
 from planezip.records.plan import Action, Plan, Step, Swap
 from planezip.records.platform import Platform, platform, platforms
-from planezip.records.store import from_json, load, save, to_json, write_atomically
+from planezip.records.store import from_json, load, save, to_json
 from planezip.records.timeline import Event, Timeline
 from planezip.records.trace import Kind, Op, Phase, Precision, Storage, Trace
+from planezip.records.validation import fits
 
 __all__ = [
     "Action",
@@ -31,6 +33,7 @@ __all__ = [
     "Trace",
     "WireSizes",
     "activation_bytes_over_time",
+    "fits",
     "from_json",
     "iteration_seconds",
     "load",
@@ -41,4 +44,5 @@ __all__ = [
     "save",
     "to_json",
     "write_atomically",
+    "write_together",
 ]

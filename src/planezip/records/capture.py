@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from planezip.records.trace import FP32_DTYPES, Precision
 
+CODECS = ("bdi", "zvc", "bpc", "bx", "zbx", "planezip")
+"""The codecs that every tensor is measured under, in the order of the paper's figure 3."""
+
 
 @dataclass(frozen=True, slots=True)
 class WireSizes:

@@ -1,8 +1,6 @@
 """Records as JSON files: validated when read, whole or absent when written."""
 
 import gzip
-import os
-import tempfile
 import zlib
 from pathlib import Path
 from typing import TypeVar
@@ -10,8 +8,12 @@ from typing import TypeVar
 import msgspec
 
 from planezip.errors import InputError
+from planezip.records.files import write_atomically
+from planezip.records.validation import validate
 
 T = TypeVar("T")
+
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def to_json(record: object) -> bytes:
@@ -20,19 +22,23 @@ def to_json(record: object) -> bytes:
 
 
 def from_json(data: bytes, kind: type[T], name: str) -> T:
-    """Decode and validate; InputError names `name` and the first field that is wrong."""
+    """Decode and validate; InputError names `name` and the first thing that is wrong."""
     try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        record = msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{name} is not a valid {kind.__name__} file: {error}") from None
+    try:
+        validate(record)
+    except InputError as error:
+        raise InputError(f"{name} is damaged: {error}") from None
+    return record
 
 
 def load(path: str | Path, kind: type[T]) -> T:
-    """Read a record; a name that ends in .gz is compressed. InputError if unreadable or invalid."""
-    path = Path(path)
+    """Read a record, compressed by gzip or not; InputError if unreadable or invalid."""
     try:
-        data = path.read_bytes()
-        if path.suffix == ".gz":
+        data = Path(path).read_bytes()
+        if data.startswith(_GZIP_MAGIC):
             data = gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "damaged gzip"
@@ -46,35 +52,3 @@ def save(path: str | Path, record: object) -> None:
     if Path(path).suffix == ".gz":
         data = gzip.compress(data, mtime=0)
     write_atomically(path, data)
-
-
-def write_atomically(path: str | Path, data: bytes) -> None:
-    """Write through a temporary file and a rename, so that a partial file never replaces a whole.
-
-    Raises:
-        InputError: the folder cannot be made or the file cannot be written there.
-    """
-    path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"cannot write {path}: {error.strerror}") from None
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -16,12 +16,17 @@ Row = TypeVar("Row")
 
 
 def write_csv(path: Path, kind: type[Any], rows: Iterable[Any]) -> None:
-    """Write instances of the dataclass `kind`; None is an empty cell, floats have six digits."""
+    """Write instances of the dataclass `kind`; what `to_csv` makes of them."""
+    write_atomically(path, to_csv(kind, rows))
+
+
+def to_csv(kind: type[Any], rows: Iterable[Any]) -> bytes:
+    """Instances of the dataclass `kind` as CSV; None is an empty cell, floats have six digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(f.name for f in fields(kind))
     writer.writerows([_cell(value) for value in astuple(row)] for row in rows)
-    write_atomically(path, text.getvalue().encode())
+    return text.getvalue().encode()
 
 
 def read_csv(path: Path, kind: type[Row]) -> list[Row]:

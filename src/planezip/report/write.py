@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from planezip.errors import InputError
-from planezip.records import to_json, write_atomically
+from planezip.records import to_json, write_together
 from planezip.report.contents import Contents
-from planezip.report.csvs import write_csv
+from planezip.report.csvs import to_csv
 from planezip.report.figures import memory_figure, ratio_figure, throughput_figure
 from planezip.report.machine import this_machine
 from planezip.report.names import platform_title
@@ -35,18 +35,23 @@ def writable_folder(path: Path) -> Path:
 
 
 def write_report(folder: Path, c: Contents) -> list[Path]:
-    """Write everything; each file appears whole or not at all. Returns the files, page first."""
-    tables = write_tables(folder, c)
-    plots = _write_plots(folder, c)
-    timelines = _write_timelines(folder, c)
-    links = [[p.relative_to(folder).as_posix() for p in paths] for paths in (timelines, tables)]
-    html = page(c, *links)
-    write_atomically(folder / PAGE, html.encode())
-    return [folder / PAGE, *tables, *plots, *timelines]
+    """Write everything, or nothing if any of it cannot be. Returns the files, page first."""
+    tables, plots, timelines = _tables(c), _plots(c), _timelines(c)
+    html = page(c, list(timelines), list(tables))
+    files = {PAGE: html.encode(), **tables, **plots, **timelines}
+    written = {folder / name: data for name, data in files.items()}
+    write_together(written)
+    return list(written)
 
 
 def write_tables(folder: Path, c: Contents) -> list[Path]:
     """The rows as CSV, and the machine that measured them."""
+    written = {folder / name: data for name, data in _tables(c).items()}
+    write_together(written)
+    return list(written)
+
+
+def _tables(c: Contents) -> dict[str, bytes]:
     tables: dict[str, tuple[type[Any], Sequence[Any]]] = {"overheads.csv": (Row, c.rows)}
     if c.capture:
         tables |= {
@@ -54,33 +59,25 @@ def write_tables(folder: Path, c: Contents) -> list[Path]:
             "producers.csv": (Producer, c.producers),
             "predictability.csv": (Stability, c.stability),
         }
-    for name, (kind, rows) in tables.items():
-        write_csv(folder / name, kind, rows)
-    write_atomically(folder / "machine.json", to_json(this_machine()))
-    return [folder / name for name in (*tables, "machine.json")]
+    files = {name: to_csv(kind, rows) for name, (kind, rows) in tables.items()}
+    return {**files, "machine.json": to_json(this_machine())}
 
 
-def _write_plots(folder: Path, c: Contents) -> list[Path]:
-    plots = {
-        "throughput.png": throughput_figure(
-            c.rows, {p.name: platform_title(p) for p in c.platforms}
-        )
-    }
+def _plots(c: Contents) -> dict[str, bytes]:
+    titles = {p.name: platform_title(p) for p in c.platforms}
+    plots = {"throughput.png": throughput_figure(c.rows, titles)}
     if c.capture:
         beside = paper().ratios(c.summary.model, c.capture.weights)
         plots["ratio.png"] = ratio_figure(c.ratios, PRECISIONS, beside)
     if panels := memory_panels(c):
         plots["memory.png"] = memory_figure(c.trace, panels)
-    for name, png in plots.items():
-        write_atomically(folder / name, png)
-    return [folder / name for name in plots]
+    return plots
 
 
-def _write_timelines(folder: Path, c: Contents) -> list[Path]:
-    paths = []
+def _timelines(c: Contents) -> dict[str, bytes]:
+    files = {}
     for o in c.outcomes:
         if o.plan and o.timeline:
             name = f"{o.row.platform}-{o.row.budget_pct:g}-{o.row.policy.replace('+', '-')}.json"
-            paths.append(folder / "timelines" / name)
-            write_atomically(paths[-1], to_json(perfetto(c.trace, o.plan, o.timeline)))
-    return paths
+            files[f"timelines/{name}"] = to_json(perfetto(c.trace, o.plan, o.timeline))
+    return files
