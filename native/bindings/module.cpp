@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include "bytes_builder.h"
 #include "planezip.h"
 
 namespace nb = nanobind;
@@ -10,6 +11,7 @@ using namespace planezip;
 namespace {
 
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Writable = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
 using WritableBytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Coding coding(unsigned codec, unsigned symbol_bits) {
@@ -41,6 +43,11 @@ size_t encode_array(const Bytes& src, unsigned codec, unsigned symbol_bits, unsi
 void check_array(const Bytes& stream, size_t bytes) {
     nb::gil_scoped_release unlocked;
     check_chunks(stream.data(), stream.size(), bytes);
+}
+
+size_t span_array(const Bytes& stream, size_t bytes) {
+    nb::gil_scoped_release unlocked;
+    return span_chunks(stream.data(), stream.size(), bytes);
 }
 
 void decode_array(const Bytes& stream, unsigned codec, unsigned symbol_bits, unsigned threads,
@@ -99,10 +106,16 @@ NB_MODULE(_native, m) {
     m.def("encode", encode_array, nb::arg("src").noconvert(), nb::arg("codec"),
           nb::arg("symbol_bits"), nb::arg("threads"), nb::arg("dst").noconvert());
     m.def("check_chunks", check_array, nb::arg("stream").noconvert(), nb::arg("bytes"));
+    m.def("span_chunks", span_array, nb::arg("stream").noconvert(), nb::arg("bytes"));
     m.def("decode", decode_array, nb::arg("stream").noconvert(), nb::arg("codec"),
           nb::arg("symbol_bits"), nb::arg("threads"), nb::arg("dst").noconvert());
     m.def("inspect", inspect_array, nb::arg("stream").noconvert(), nb::arg("codec"),
           nb::arg("symbol_bits"), nb::arg("bytes"));
     m.def("measure", measure_array, nb::arg("src").noconvert(), nb::arg("symbol_bits"),
           nb::arg("codecs"), nb::arg("stride"), nb::arg("threads"));
+    nb::class_<BytesBuilder>(m, "BytesBuilder")
+        .def(nb::init<size_t>(), nb::arg("size"))
+        .def("memory",
+             [](BytesBuilder& self) { return Writable(self.data(), {self.size()}, nb::find(self)); })
+        .def("finish", &BytesBuilder::finish, nb::arg("size"));
 }

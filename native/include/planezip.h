@@ -52,6 +52,11 @@ size_t encode(const uint8_t* src, size_t bytes, Coding coding, unsigned threads,
 // before it allocates `bytes`.
 void check_chunks(const uint8_t* stream, size_t stream_bytes, size_t bytes);
 
+// Bytes that the chunks of the first `bytes` of contents take, at the head of a stream that may hold
+// more. `bytes` is all that the stream holds or a multiple of a chunk's 4,096. Throws CorruptStream
+// if the stream ends before. What lies between two such spans is a chunk stream of its own.
+size_t span_chunks(const uint8_t* stream, size_t stream_bytes, size_t bytes);
+
 // Writes the `bytes` that the stream holds to dst. Throws CorruptStream; dst[0, bytes) is then
 // unspecified. Reads only the stream and writes only dst[0, bytes), whatever the stream holds.
 void decode(const uint8_t* stream, size_t stream_bytes, Coding coding, unsigned threads,

@@ -104,6 +104,12 @@ void check_chunks(const uint8_t* stream, size_t stream_bytes, size_t bytes) {
     split(stream, stream_bytes, bytes, 1);
 }
 
+size_t span_chunks(const uint8_t* stream, size_t stream_bytes, size_t bytes) {
+    Reader reader{stream, stream + stream_bytes, bytes};
+    while (reader.index < chunk_count(bytes)) reader.advance();
+    return static_cast<size_t>(reader.next - stream);
+}
+
 void decode(const uint8_t* stream, size_t stream_bytes, Coding coding, unsigned threads,
             uint8_t* dst, size_t bytes) {
     const ChunkFunctions& functions = level().width(coding.symbol_bits);
