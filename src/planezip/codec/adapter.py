@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from planezip.codec.engine import SLICE_BYTES
 from planezip.codec.format import MAX_DIMENSIONS, MAX_SPREAD, SymbolBits
 from planezip.errors import InputError
 
@@ -67,6 +68,8 @@ def flatten(x: Any) -> tuple[NDArray[np.uint8], Contents]:
         return flat, contents
     if isinstance(x, np.ndarray | np.generic):
         return _flatten_array(x)
+    if hasattr(x, "__dlpack__"):
+        return _flatten_array(_from_dlpack(x))
     flat = byte_view(x, "compress")
     return flat, Contents("bytes", "", (), flat.nbytes)
 
@@ -89,6 +92,15 @@ def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:
     return np.frombuffer(view if view.c_contiguous else view.tobytes(), np.uint8)
 
 
+def _from_dlpack(x: Any) -> np.ndarray[Any, Any]:
+    """Another library's array, its memory shared."""
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"cannot compress a {type(x).__name__}: {reason}") from None
+
+
 def _flatten_array(x: np.ndarray[Any, Any] | np.generic) -> tuple[NDArray[np.uint8], Contents]:
     if isinstance(x, np.ma.MaskedArray):
         raise InputError("cannot compress a masked array; compress its .data and its .mask")
@@ -97,7 +109,26 @@ def _flatten_array(x: np.ndarray[Any, Any] | np.generic) -> tuple[NDArray[np.uin
     contents = Contents("numpy", array.dtype.str, array.shape, array.nbytes)
     if array.nbytes == 0:
         return np.empty(0, np.uint8), contents
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), contents
+    if array.nbytes > SLICE_BYTES and not array.flags.c_contiguous:
+        array = _contiguous_copy(array)
+    array = np.ascontiguousarray(array)
+    return array.reshape(-1).view(np.uint8), contents
+
+
+def _contiguous_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Copied in pieces: Ctrl-C is answered between two."""
+    copy = np.empty(array.shape, array.dtype)
+    pieces = np.nditer(
+        [array, copy],
+        ["external_loop", "buffered"],
+        [["readonly"], ["writeonly"]],
+        order="C",
+        buffersize=1 << 20,
+    )
+    with pieces:
+        for source, target in pieces:
+            target[...] = source
+    return copy
 
 
 def check_dtype(dtype: np.dtype[Any]) -> None:

@@ -10,6 +10,9 @@ from planezip.errors import InputError
 PARALLEL_BYTES = 4 << 20
 """Below this size one thread is quicker than starting more."""
 
+MAX_THREADS = 1 << 10
+"""More are asked for in vain."""
+
 
 def codec_id(codec: str) -> int:
     """The codec's number in streams; InputError if there is none of that name."""
@@ -28,21 +31,21 @@ def chosen_symbol_bits(symbol_bits: int | None, default: SymbolBits) -> SymbolBi
     return 16 if symbol_bits == 16 else 32
 
 
-def at_least_one(name: str, value: SupportsIndex) -> int:
-    """A count as an int; InputError names it if it is not an integer of at least 1."""
+def at_least(name: str, value: SupportsIndex, least: int) -> int:
+    """A count as an int; InputError names it if it is not an integer of at least `least`."""
     try:
-        count = 0 if isinstance(value, bool) else operator.index(value)
+        count = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        count = 0
-    if count < 1:
-        raise InputError(f"{name} is {value!r}; it must be an integer of at least 1")
+        count = least - 1
+    if count < least:
+        raise InputError(f"{name} is {value!r}; it must be an integer of at least {least}")
     return count
 
 
 def thread_count(threads: int | None, size_bytes: int) -> int:
     """Threads to use: as asked for, else every processor that this process may use if it pays."""
     if threads is not None:
-        return min(at_least_one("threads", threads), 1 << 10)
+        return min(at_least("threads", threads, 1), MAX_THREADS)
     return _processors() if size_bytes >= PARALLEL_BYTES else 1
 
 

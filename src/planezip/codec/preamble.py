@@ -5,7 +5,6 @@ any damage at all is found before anything is decoded.
 """
 
 import struct
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,14 +12,27 @@ import xxhash
 from numpy.typing import NDArray
 
 from planezip.codec.adapter import Contents
-from planezip.codec.format import CODECS, FAMILIES, MAGIC, VERSION, CodecName, SymbolBits
+from planezip.codec.engine import slices
+from planezip.codec.format import (
+    CODECS,
+    FAMILIES,
+    MAGIC,
+    MAX_DIMENSIONS,
+    VERSION,
+    CodecName,
+    SymbolBits,
+)
 from planezip.errors import CorruptStreamError
 
 Bytes = NDArray[np.uint8]
 
 _FIXED = struct.Struct("<3sBBBBBQ")  # magic, version, codec, symbol bits, family, ndim, length
 _CHECKSUM = struct.Struct("<Q")
-_CHECKSUM_END = _FIXED.size + _CHECKSUM.size
+CHECKSUM = slice(_FIXED.size, _FIXED.size + _CHECKSUM.size)
+"""Where in a stream its checksum is."""
+
+MAX_BYTES = CHECKSUM.stop + 1 + 255 + 8 * MAX_DIMENSIONS
+"""Bytes of the longest preamble."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +44,8 @@ class Preamble:
     contents: Contents
 
 
-def join(preamble: Preamble, chunks: Bytes) -> bytes:
-    """The whole stream: preamble, then chunks."""
-    fixed, rest = _pack(preamble)
-    return b"".join((fixed, _checksum((fixed, rest, chunks.data)), rest, chunks.data))
-
-
-def split(stream: Bytes) -> tuple[Preamble, Bytes]:
-    """The preamble and the chunk stream, a view.
-
-    Raises:
-        CorruptStreamError: the stream is damaged, or no PlaneZip stream of a version known here.
-    """
-    head = stream[: _FIXED.size].tobytes()
-    if head[:3] != MAGIC:
-        raise CorruptStreamError("not a PlaneZip stream")
-    if len(head) < _FIXED.size or stream.nbytes <= _CHECKSUM_END:
-        raise CorruptStreamError("the stream ends inside its preamble")
-    if head[3] != VERSION:
-        raise CorruptStreamError(f"format version {head[3]}; only version {VERSION} is known")
-    rest = stream[_CHECKSUM_END:]
-    if stream[_FIXED.size : _CHECKSUM_END].tobytes() != _checksum((head, rest.data)):
-        raise CorruptStreamError("the checksum does not match: the stream is damaged or truncated")
-    return _unpack(head, rest)
-
-
-def _checksum(parts: Iterable[bytes | memoryview]) -> bytes:
-    state = xxhash.xxh3_64()
-    for part in parts:
-        state.update(part)
-    return _CHECKSUM.pack(state.intdigest())
-
-
-def _pack(preamble: Preamble) -> tuple[bytes, bytes]:
-    """What stands before the checksum, and what stands behind it."""
+def pack(preamble: Preamble) -> bytes:
+    """The preamble's bytes, those of the checksum zero."""
     contents = preamble.contents
     fixed = _FIXED.pack(
         MAGIC,
@@ -78,7 +58,51 @@ def _pack(preamble: Preamble) -> tuple[bytes, bytes]:
     )
     dtype = contents.dtype.encode("ascii")
     dims = struct.pack(f"<{len(contents.shape)}Q", *contents.shape)
-    return fixed, bytes([len(dtype)]) + dtype + dims
+    return b"".join((fixed, bytes(_CHECKSUM.size), bytes([len(dtype)]), dtype, dims))
+
+
+class Checksum:
+    """The checksum of a stream that is written piece by piece, the whole preamble first."""
+
+    def __init__(self, preamble: bytes) -> None:
+        self._state = xxhash.xxh3_64(preamble[: CHECKSUM.start])
+        self._state.update(preamble[CHECKSUM.stop :])
+
+    def update(self, chunks: Bytes) -> None:
+        for part in slices(chunks):
+            self._state.update(part.data)
+
+    def digest(self) -> bytes:
+        """The bytes that belong at CHECKSUM."""
+        return _CHECKSUM.pack(self._state.intdigest())
+
+
+def split(stream: Bytes, verify: bool = True) -> tuple[Preamble, Bytes]:
+    """The preamble and the chunk stream, a view.
+
+    Args:
+        stream: the whole stream.
+        verify: compare its checksum.
+
+    Raises:
+        CorruptStreamError: the stream is damaged, or no PlaneZip stream of a version known here.
+    """
+    head = stream[: CHECKSUM.start].tobytes()
+    if head[:3] != MAGIC:
+        raise CorruptStreamError("not a PlaneZip stream")
+    if len(head) < CHECKSUM.start or stream.nbytes <= CHECKSUM.stop:
+        raise CorruptStreamError("the stream ends inside its preamble")
+    if head[3] != VERSION:
+        raise CorruptStreamError(f"format version {head[3]}; only version {VERSION} is known")
+    rest = stream[CHECKSUM.stop :]
+    if verify:
+        checksum = Checksum(head)
+        checksum.update(rest)
+        if stream[CHECKSUM].tobytes() != checksum.digest():
+            raise CorruptStreamError(
+                "the checksum does not match: the stream is damaged or truncated"
+            )
+    return _unpack(head, rest)
 
 
 def _unpack(head: bytes, rest: Bytes) -> tuple[Preamble, Bytes]:
