@@ -75,10 +75,11 @@ public:
         return low | get(count - 32) << 32;
     }
 
+    // Takes whole bytes, an even number.
     void get_bytes(uint8_t* to, unsigned count) {
-        for (unsigned i = 0; i + 4 <= count; i += 4) {
-            store(to + i, static_cast<uint32_t>(get(32)));
-        }
+        unsigned i = 0;
+        for (; i + 4 <= count; i += 4) store(to + i, static_cast<uint32_t>(get(32)));
+        if (i < count) store(to + i, static_cast<uint16_t>(get(16)));
     }
 
     uint64_t bits() const { return bits_; }

@@ -29,10 +29,14 @@ constexpr Word low_bits(unsigned count) {
 }
 
 inline unsigned popcount(uint64_t x) {
+#ifdef __POPCNT__
+    return static_cast<unsigned>(__builtin_popcountll(x));
+#else
     x -= (x >> 1) & 0x5555555555555555;
     x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333);
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
     return static_cast<unsigned>((x * 0x0101010101010101) >> 56);
+#endif
 }
 
 // Index of the lowest set bit; x != 0.

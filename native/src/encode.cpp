@@ -1,4 +1,5 @@
-#include <vector>
+#include <atomic>
+#include <thread>
 
 #include "bits.h"
 #include "input.h"
@@ -8,56 +9,84 @@
 namespace planezip {
 namespace {
 
-constexpr size_t kChunkBound = kHeaderBytes + kChunkBytes;
-// What an encoded payload may write beyond the room of a raw chunk before it is given up.
-constexpr size_t kSlack = kPayloadBound - kChunkBytes;
-
-// Writes one chunk with its header; returns the bytes written.
-size_t write_chunk(const Input& input, size_t index, Codec codec, const ChunkFunctions& functions,
-                   uint8_t* dst) {
-    ChunkBuffer padded;
-    const uint8_t* src = input.chunk(index, padded);
-    const unsigned blocks = chunk_blocks(input.bytes, index);
-    const size_t raw = size_t{blocks} * kBlockBytes;
-    size_t size = functions.encode(codec, src, blocks, dst + kHeaderBytes);
-    if (size >= raw) {
-        size = raw;
-        std::memcpy(dst + kHeaderBytes, src, raw);
+// Gives out places for chunks in their order, to threads that encode them at the same time.
+class Places {
+public:
+    // Waits for the places of all chunks before this one; returns where it begins.
+    size_t take(size_t chunk, size_t size) {
+        for (unsigned tries = 0; next_.load(std::memory_order_acquire) != chunk; ++tries) {
+            if (tries >= kSpins) std::this_thread::yield();
+        }
+        const size_t begin = end_;
+        end_ += size;
+        next_.store(chunk + 1, std::memory_order_release);
+        return begin;
     }
-    store(dst, static_cast<uint16_t>(size));
-    return kHeaderBytes + size;
-}
+
+    size_t end() const { return end_; }
+
+private:
+    static constexpr unsigned kSpins = 1000;
+    std::atomic<size_t> next_{0};  // the chunk that may take its place
+    size_t end_ = 0;               // belongs to its thread
+};
+
+struct Encoding {
+    Input input;
+    Codec codec;
+    const ChunkFunctions& functions;
+    uint8_t* dst;
+    const uint8_t* dst_end;
+    bool alone;  // no other thread writes behind a chunk
+
+    // Encodes a chunk, header included, to the place that place(size) returns.
+    template <class Place>
+    void chunk(size_t index, Place place) const {
+        ChunkBuffer padded;
+        const uint8_t* src = input.chunk(index, padded);
+        const unsigned blocks = chunk_blocks(input.bytes, index);
+        const size_t raw = size_t{blocks} * kBlockBytes;
+        ChunkPlan plan;
+        const size_t size = std::min(raw, functions.plan(codec, src, blocks, plan));
+        uint8_t* const to = dst + place(kHeaderBytes + size);
+        store(to, static_cast<uint16_t>(size));
+        uint8_t* const payload = to + kHeaderBytes;
+        if (size == raw) {
+            std::memcpy(payload, src, raw);
+        } else if (alone && static_cast<size_t>(dst_end - payload) >= size + kWriteSlack) {
+            functions.write(codec, src, blocks, plan, payload);
+        } else {
+            uint8_t scratch[kChunkBytes + kWriteSlack];
+            functions.write(codec, src, blocks, plan, scratch);
+            std::memcpy(payload, scratch, size);
+        }
+    }
+};
 
 }  // namespace
 
-size_t encode_bound(size_t bytes, unsigned threads) {
-    const size_t chunks = chunk_count(bytes);
-    return chunks * kChunkBound + worker_count(chunks, threads) * kSlack;
+size_t encode_bound(size_t bytes) {
+    const size_t blocks = bytes / kBlockBytes + (bytes % kBlockBytes != 0);
+    return chunk_count(bytes) * kHeaderBytes + blocks * kBlockBytes;
 }
 
 size_t encode(const uint8_t* src, size_t bytes, Coding coding, unsigned threads, uint8_t* dst) {
-    const Input input{src, bytes};
-    const ChunkFunctions& functions = level().width(coding.symbol_bits);
     const size_t chunks = chunk_count(bytes);
     const unsigned workers = worker_count(chunks, threads);
-    const auto region = [&](unsigned worker) {
-        return dst + share(chunks, workers, worker).begin * kChunkBound + worker * kSlack;
-    };
-    std::vector<size_t> written(workers);
-    for_each_worker(workers, [&](unsigned worker) {
-        const Range range = share(chunks, workers, worker);
-        uint8_t* next = region(worker);
-        for (size_t i = range.begin; i < range.end; ++i) {
-            next += write_chunk(input, i, coding.codec, functions, next);
+    const Encoding encoding{{src, bytes},
+                            coding.codec,
+                            level().width(coding.symbol_bits),
+                            dst,
+                            dst + encode_bound(bytes),
+                            workers == 1};
+    Places places;
+    std::atomic<size_t> next{0};
+    for_each_worker(workers, [&](unsigned) {
+        for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) {
+            encoding.chunk(i, [&](size_t size) { return places.take(i, size); });
         }
-        written[worker] = static_cast<size_t>(next - region(worker));
     });
-    size_t total = written[0];
-    for (unsigned worker = 1; worker < workers; ++worker) {
-        std::memmove(dst + total, region(worker), written[worker]);
-        total += written[worker];
-    }
-    return total;
+    return places.end();
 }
 
 }  // namespace planezip

@@ -88,8 +88,8 @@ inline void write_planes(BitWriter& out, const Plane* planes, unsigned width) {
     }
 }
 
-// Takes the rest of a plane's code, which begins with 0, off `in`; `above` is the plane above.
-// Returns the pre-XOR plane, and the number of planes in `run` (0: the code is not valid).
+// Takes the rest of a plane's code, which begins with 0, off `in`. Returns the XORed plane, and the
+// number of planes in `run` (0: the code is not valid); `above` is the plane above, before the XOR.
 template <unsigned P, class Plane>
 inline Plane read_short_code(BitReader& in, Plane above, unsigned width, unsigned& run) {
     const uint64_t next = in.peek();
@@ -98,62 +98,68 @@ inline Plane read_short_code(BitReader& in, Plane above, unsigned width, unsigne
         constexpr unsigned field = field_bits(P - 1);
         in.skip(kRunCodeBits + field);
         run = 2 + static_cast<unsigned>(next >> kRunCodeBits & low_bits<uint64_t>(field));
-        return above;
+        return 0;
     }
     if (next & 0b100) {
         in.skip(kZeroCodeBits);
-        return above;
+        return 0;
     }
     const uint64_t code = next & low_bits<uint64_t>(kLongCodeBits);
     if (code == kOnesCode || code == kPreXorZeroCode) {
         in.skip(kLongCodeBits);
-        return code == kOnesCode ? above ^ low_bits<Plane>(width) : Plane{0};
+        return code == kOnesCode ? low_bits<Plane>(width) : above;
     }
     const unsigned position_bits = field_bits(width);
     const unsigned ones = code == kPairCode ? 2 : 1;
     const unsigned position =
         static_cast<unsigned>(next >> kLongCodeBits & low_bits<uint64_t>(position_bits));
     in.skip(kLongCodeBits + position_bits);
-    if (position + ones > width) {
-        run = 0;
-        return 0;
-    }
-    return above ^ static_cast<Plane>(low_bits<Plane>(ones) << position);
+    if (position + ones > width) run = 0;
+    return static_cast<Plane>(uint64_t{low_bits<Plane>(ones)} << position);
 }
 
-// Sets planes[0 ... P - 1]; returns what is wrong, or null. kLong: the width exceeds what one
-// peek() holds beside the flag.
-template <unsigned P, bool kLong, class Plane>
-inline const char* read_planes(BitReader& in, Plane* planes, unsigned width) {
+// read_planes() for widths that one peek() holds beside the flag, and for all (kLong).
+template <class Stages, unsigned P, bool kLong>
+inline const char* read_planes_of(BitReader& in, uint8_t* block, unsigned width) {
+    using Plane = typename Width<Stages::width>::Plane;
+    constexpr unsigned stored = Stages::width;
     const Plane full = low_bits<Plane>(width);
-    Plane above = 0;
-    for (unsigned b = P; b > 0;) {
+    Plane above = 0, dropped = 0;  // the plane that is not stored
+    std::memset(block, 0, kBlockBytes);
+    for (unsigned left = P; left > 0;) {
+        uint8_t* const to = block + (stored - left) * sizeof(Plane);
+        const bool kept = P == stored || left <= stored;
         const uint64_t next = in.peek();
+        Plane x;
+        unsigned run = 1;
         if (next & 1) {
+            if (kept && Stages::read_verbatim_rest(in, to, left, width)) break;
             in.skip(1);
-            if (kLong) {
-                above ^= static_cast<Plane>(in.get_long(width));
-            } else {
-                above ^= static_cast<Plane>(next >> 1) & full;
-                in.skip(width);
-            }
-            planes[--b] = above;
-            continue;
+            x = static_cast<Plane>(kLong ? in.get_long(width) : next >> 1 & full);
+            if (!kLong) in.skip(width);
+        } else {
+            x = read_short_code<P>(in, above, width, run);
+            if (run == 0) return "a position lies outside its plane";
+            if (run > left) return "a run of zero planes goes past the last plane";
         }
-        unsigned run;
-        above = read_short_code<P>(in, above, width, run);
-        if (run == 0) return "a position lies outside its plane";
-        if (run > b) return "a run of zero planes goes past the last plane";
-        do planes[--b] = above;
-        while (--run > 0);
+        if (kept) {
+            store(to, x);
+        } else {
+            dropped = x;
+        }
+        above ^= x;
+        left -= run;
     }
+    if (P != stored) store(block, static_cast<Plane>(load<Plane>(block) ^ dropped));
     return nullptr;
 }
 
-template <unsigned P, class Plane>
-inline const char* read_planes(BitReader& in, Plane* planes, unsigned width) {
-    return width < kPutBits ? read_planes<P, false>(in, planes, width)
-                            : read_planes<P, true>(in, planes, width);
+// Reads P planes of `width` bits and stores them, XORed, from the top down in a block. Of W + 1
+// planes the top one is dropped: the one below it is stored as it is. Returns what is wrong, or null.
+template <class Stages, unsigned P>
+inline const char* read_planes(BitReader& in, uint8_t* block, unsigned width) {
+    return width < kPutBits ? read_planes_of<Stages, P, false>(in, block, width)
+                            : read_planes_of<Stages, P, true>(in, block, width);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ def compress_bound(size_bytes: int) -> int:
         InputError: size_bytes is not an integer of at least 0.
     """
     size = options.at_least("size_bytes", size_bytes, 0)
-    return preamble.MAX_BYTES + _native.encode_bound(size, options.MAX_THREADS)
+    return preamble.MAX_BYTES + _native.encode_bound(size)
 
 
 def compress(
@@ -64,7 +64,7 @@ def compress(
         if np.may_share_memory(memory, flat):
             raise InputError("out shares memory with the contents; give it memory of its own")
         return _write(flat, head, how, memory)
-    bound = len(head) + _native.encode_bound(flat.nbytes, how.threads)
+    bound = len(head) + _native.encode_bound(flat.nbytes)
     if bound <= _SMALL_BYTES:
         memory = np.empty(bound, np.uint8)
         return memory[: _write(flat, head, how, memory)].tobytes()

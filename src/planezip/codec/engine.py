@@ -43,14 +43,14 @@ def encode(flat: Bytes, codec: int, symbol_bits: int, threads: int) -> Bytes:
     NumPy allocates the memory because it asks for huge pages; faulting small ones in takes long
     beside the encoding.
     """
-    out = np.empty(_native.encode_bound(flat.nbytes, threads), np.uint8)
+    out = np.empty(_native.encode_bound(flat.nbytes), np.uint8)
     return out[: encode_into(flat, Coding(codec, symbol_bits, threads), out)]
 
 
 def encode_into(flat: Bytes, how: Coding, out: Bytes) -> int:
     """Write the chunk stream of flat bytes to `out`; return its size.
 
-    `out` has `_native.encode_bound(flat.nbytes, how.threads)` bytes: that leaves enough for every
+    `out` has `_native.encode_bound(flat.nbytes)` bytes: that leaves enough for every
     slice behind the longest streams of those before it.
     """
     size = 0
@@ -62,7 +62,7 @@ def encode_into(flat: Bytes, how: Coding, out: Bytes) -> int:
 def encode_slices(flat: Bytes, how: Coding) -> Iterator[Bytes]:
     """The chunk stream in pieces, each in memory that the next one overwrites."""
     largest = min(flat.nbytes, SLICE_BYTES)
-    out = np.empty(_native.encode_bound(largest, how.threads), np.uint8)
+    out = np.empty(_native.encode_bound(largest), np.uint8)
     for part in slices(flat):
         yield out[: _native.encode(part, how.codec, how.symbol_bits, how.threads, out)]
 
