@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from planezip.cli.files import read_bytes
-from planezip.codec import StreamInfo, describe
+from planezip.cli.archive_descriptions import archive_facts, archive_grids, archive_tensors
+from planezip.cli.planes import picture, sampled_planes
+from planezip.codec import StreamView, describe
+from planezip.codec.archives import archive_of
+from planezip.codec.archives.pieces import map_path
 from planezip.codec.format import MAGIC
 from planezip.errors import CorruptStreamError, InputError
 from planezip.records import Capture, Plan, Timeline, Trace, from_json, peak_activation_bytes
@@ -26,7 +31,7 @@ class Description:
     """A file in a few facts.
 
     Attributes:
-        kind: "stream", "trace", "capture", "plan" or "timeline".
+        kind: "stream", "archive", "trace", "capture", "plan" or "timeline".
         facts: JSON-able, for programs.
         grids: for people.
     """
@@ -36,19 +41,21 @@ class Description:
     grids: tuple[Grid, ...]
 
 
-def describe_file(path: Path) -> Description:
-    """Tell what a file is and what it holds.
+def describe_file(path: Path, tensor: str | None = None) -> Description:
+    """Tell what a file is and what it holds; of an archive, perhaps one tensor only.
 
     Raises:
         InputError: the file is unreadable, damaged, or none of the kinds.
     """
-    data = read_bytes(path)
-    if data.startswith(MAGIC):
-        try:
-            return _stream(str(path), describe(data))
-        except CorruptStreamError as error:
-            raise InputError(f"{path} is damaged: {error}") from None
-    text = _plain(data)
+    data = map_path(path)
+    try:
+        if archive_of(path):
+            return _archive(path, tensor)
+        if data[: len(MAGIC)].tobytes() == MAGIC:
+            return _stream(str(path), data)
+    except CorruptStreamError as error:
+        raise InputError(f"cannot inspect {path}: {error}") from None
+    text = _plain(data.tobytes())
     for kind, (members, tell) in _RECORDS.items():
         if members <= _members(text):
             return tell(str(path), from_json(text, kind, str(path)))
@@ -71,7 +78,14 @@ def _members(text: bytes) -> set[str]:
         return set()
 
 
-def _stream(name: str, info: StreamInfo) -> Description:
+def _archive(path: Path, tensor: str | None) -> Description:
+    tensors = archive_tensors(path)
+    grids = archive_grids(str(path), tensors, tensor)
+    return Description("archive", archive_facts(tensors), tuple(grids))
+
+
+def _stream(name: str, stream: NDArray[np.uint8]) -> Description:
+    info = describe(stream)
     blocks = {ENCODERS.get(tag, tag): n for tag, n in info.encoder_blocks.items() if n}
     total = sum(blocks.values()) or 1
     rows = [
@@ -85,7 +99,9 @@ def _stream(name: str, info: StreamInfo) -> Description:
         ("chunks", f"{info.encoded_chunks:,} encoded, {info.raw_chunks:,} raw"),
         *((f"blocks {tag}", f"{n:,} ({n / total:.0%})") for tag, n in blocks.items()),
     ]
-    return Description("stream", {**asdict(info), "ratio": info.ratio}, (_pairs(name, rows),))
+    planes = sampled_planes(StreamView(stream, False), info.symbol_bits)
+    grids = (_pairs(name, rows), picture(name, planes))
+    return Description("stream", {**asdict(info), "ratio": info.ratio}, grids)
 
 
 def _trace(name: str, trace: Trace) -> Description:

@@ -24,10 +24,12 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        mode = temporary.stat().st_mode
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
     try:
         yield temporary
+        temporary.chmod(mode)  # whoever filled it may have replaced it
         _sync(temporary, os.O_RDWR)
         os.replace(temporary, path)
         sync_folder(path.parent)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from planezip.codec.archives import npy, npz, safetensors
+from planezip.codec.archives import npy, npz, plain, safetensors
 from planezip.codec.archives.settings import Progress, Settings
 
 Convert = Callable[[Path, Path, Settings, Progress], int]
@@ -18,6 +18,9 @@ class Archive:
     compress: Convert
     decompress: Convert
 
+
+STREAM = Archive(plain.compress, plain.decompress)
+"""What any other file becomes."""
 
 _KINDS = {
     ".safetensors": Archive(safetensors.compress, safetensors.decompress),

@@ -3,7 +3,6 @@
 Behind the stream stand the manifest and, in the last eight bytes, the manifest's size.
 """
 
-import io
 from pathlib import Path
 
 from planezip.codec.archives import manifest, npy_file
@@ -11,6 +10,7 @@ from planezip.codec.archives.manifest import KEY, Bytes, Entry, Manifest, RawHas
 from planezip.codec.archives.pieces import map_path, pieces
 from planezip.codec.archives.restoring import restore_into
 from planezip.codec.archives.settings import Progress, Settings
+from planezip.codec.format import MAGIC
 from planezip.codec.streaming import write_stream
 from planezip.errors import CorruptStreamError, InputError
 
@@ -21,14 +21,16 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
     """Write an archive of a .npy file; return the bytes of its array."""
     file = map_path(source)
     array = npy_file.parse(file)
-    if _is_archive(array.data):
+    if array.data[: len(MAGIC)].tobytes() == MAGIC:
         raise InputError(f"{source} is a PlaneZip archive already")
     bits = settings.symbol_bits or array.symbol_bits
     digest = RawHash().update(array.data).hexdigest()
     entry = Entry(array.dtype, array.shape, digest, array.fortran_order)
     about = manifest.to_json(Manifest({KEY: entry}))
     with progress(array.data.nbytes) as advance, pieces(target.parent) as aside:
-        size = write_stream(aside.file, array.data, settings.codec, bits, settings.threads, advance)
+        size = write_stream(
+            aside.file, array.data.data, settings.codec, bits, settings.threads, advance
+        )
         aside.end(size)
         (stream,) = aside.mapped()
         with target.open("wb") as out:
@@ -63,7 +65,3 @@ def read(source: Path) -> tuple[dict[str, Bytes], dict[str, Entry]]:
         raise CorruptStreamError("no PlaneZip archive, or a damaged one")
     about = data[rest:-_SIZE_BYTES].tobytes()
     return {KEY: data[:rest]}, manifest.from_json(about, [KEY]).tensors
-
-
-def _is_archive(data: Bytes) -> bool:
-    return io.BytesIO(data[:3].tobytes()).read() == b"PLZ"

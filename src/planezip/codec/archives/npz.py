@@ -53,7 +53,7 @@ def _compress_member(
         array = npy_file.parse(_extracted(zipped, info, aside))
         bits = settings.symbol_bits or array.symbol_bits
         size = write_stream(
-            stream.file, array.data, settings.codec, bits, settings.threads, advance
+            stream.file, array.data.data, settings.codec, bits, settings.threads, advance
         )
         stream.end(size)
         with _member(out, info.filename, False) as member:

@@ -1,6 +1,8 @@
 """What is to become tensors of a file, put aside on disk: their sizes are not known before."""
 
 import mmap
+import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,9 +58,12 @@ def map_file(file: BinaryIO) -> Bytes:
 
 
 def map_path(path: Path) -> Bytes:
-    """A whole file as memory, read-only; InputError if it cannot be read."""
+    """A whole file as memory, read-only: mapped, or read if it is a pipe. InputError if neither."""
     try:
         with path.open("rb") as file:
-            return map_file(file)
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return map_file(file)
+            content = file.read()
+            return np.frombuffer(content, np.uint8) if content else np.empty(0, np.uint8)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None

@@ -23,7 +23,7 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
         for name, tensor in tensors.items():
             bits = settings.symbol_bits or (16 if tensor.dtype in ("BF16", "F16") else 32)
             size = write_stream(
-                aside.file, tensor.data, settings.codec, bits, settings.threads, advance
+                aside.file, tensor.data.data, settings.codec, bits, settings.threads, advance
             )
             aside.end(size)
             digest = RawHash().update(tensor.data).hexdigest()
