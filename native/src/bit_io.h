@@ -11,7 +11,7 @@ constexpr unsigned kPutBits = 56;  // the most that one put() or peek() handles
 // Writes to a buffer; may touch eight bytes beyond the last bit written.
 class BitWriter {
 public:
-    explicit BitWriter(uint8_t* to) : start_(to), next_(to) {}
+    explicit BitWriter(uint8_t* to) : next_(to) {}
 
     // Appends the low `count` <= kPutBits bits of value, whose other bits are zero.
     void put(uint64_t value, unsigned count) {
@@ -40,13 +40,27 @@ public:
         for (; i < count; ++i) put(from[i], 8);
     }
 
-    uint64_t bits() const { return 8 * static_cast<uint64_t>(next_ - start_) + filled_; }
+    // For whole vectors: where the bits go that come next, from bit filled() < 8 of the first byte
+    // on, below which pending() is to be kept.
+    uint8_t* next() const { return next_; }
+    unsigned filled() const { return filled_; }
+    uint64_t pending() const { return pending_; }
 
-    // Pads with zero bits to a whole byte; returns the number of bytes written in all.
-    size_t finish() { return static_cast<size_t>(bits() + 7) / 8; }
+    // Goes past `count` bits that were written there. `last` has the ones that are in the last byte
+    // if that is not full.
+    void written(unsigned count, uint64_t last) {
+        filled_ += count;
+        next_ += filled_ / 8;
+        filled_ &= 7;
+        pending_ = last;
+    }
+
+    // Clears what vectors may have left in the last byte.
+    void finish() {
+        if (filled_) *next_ = static_cast<uint8_t>(pending_);
+    }
 
 private:
-    uint8_t* start_;
     uint8_t* next_;
     uint64_t pending_ = 0;
     unsigned filled_ = 0;
@@ -83,6 +97,10 @@ public:
     }
 
     uint64_t bits() const { return bits_; }
+
+    // For whole vectors: the byte that holds the next bit, and where in it that is.
+    const uint8_t* next() const { return from_ + bits_ / 8; }
+    unsigned shift() const { return bits_ % 8; }
 
 private:
     const uint8_t* from_;

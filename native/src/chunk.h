@@ -109,6 +109,7 @@ void write_chunk(Codec codec, const uint8_t* src, unsigned blocks, const ChunkPl
             write_block<Stages>(out, static_cast<Tag>(tag), block, plan.verbatim[tag][i]);
         }
     }
+    out.finish();
 }
 
 // ---- reading

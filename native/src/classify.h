@@ -15,7 +15,7 @@ namespace {
 // XORed numbers counted plane by plane; `pre` collects the numbers before the XOR.
 template <unsigned W>
 struct PlaneCounts {
-    using Vector = typename Lanes<W>::Vector;
+    using Vector = typename SymbolLanes<W>::Vector;
     Ones<Vector> ones;
     Vector full = ~Vector{};
     Vector adjacent = {}, pre = {};
@@ -31,27 +31,27 @@ struct PlaneCounts {
 };
 
 template <unsigned W>
-inline typename Lanes<W>::Vector xored(const typename Lanes<W>::Vector& numbers) {
+inline typename SymbolLanes<W>::Vector xored(const typename SymbolLanes<W>::Vector& numbers) {
     return numbers ^ (numbers >> 1);
 }
 
 // The symbols from symbol i of a block on.
 template <unsigned W>
-inline typename Lanes<W>::Vector lanes_at(const uint8_t* block, unsigned i) {
-    return load<typename Lanes<W>::Vector>(block + i * sizeof(typename Width<W>::Symbol));
+inline typename SymbolLanes<W>::Vector lanes_at(const uint8_t* block, unsigned i) {
+    return load<typename SymbolLanes<W>::Vector>(block + i * sizeof(typename Width<W>::Symbol));
 }
 
 // What one pass over the symbols finds out for ZVC, BX and ZBX.
 template <unsigned W>
 struct SymbolCounts {
     PlaneCounts<W> planes;
-    typename Lanes<W>::Vector full_survivors;  // all ones among the symbols that are not zero
+    typename SymbolLanes<W>::Vector full_survivors;  // all ones among the symbols that are not zero
     unsigned survivors;
 };
 
 template <unsigned W>
 inline SymbolCounts<W> count_symbols(const uint8_t* block) {
-    using L = Lanes<W>;
+    using L = SymbolLanes<W>;
     using Vector = typename L::Vector;
     SymbolCounts<W> found = {};
     found.full_survivors = ~Vector{};
@@ -76,7 +76,7 @@ inline SymbolCounts<W> count_symbols(const uint8_t* block) {
 // Gathers the top bits of all lanes of a block, whose other bits are zero, into a plane.
 template <unsigned W>
 struct TopBits {
-    using L = Lanes<W>;
+    using L = SymbolLanes<W>;
     using Plane = typename L::Plane;
     // A part collects W bits of the plane from as many vectors as it takes: in lane i, the bits i,
     // i + L::count, ... of these, all at distances of L::count.
@@ -100,7 +100,7 @@ struct TopBits {
 // The mask of the symbols that are not zero.
 template <unsigned W>
 inline typename Width<W>::Plane nonzero_mask(const uint8_t* block) {
-    using L = Lanes<W>;
+    using L = SymbolLanes<W>;
     TopBits<W> zeros;
     for (unsigned k = 0; k < L::vectors; ++k) {
         const auto zero = (typename L::Vector)(lanes_at<W>(block, k * L::count) == 0);
@@ -130,9 +130,9 @@ inline PlaneClasses survivor_classes(const uint8_t* block, const SymbolCounts<W>
 // Differences of the symbols from i on to their right neighbours, and in `borrows`, at the top bit
 // of each lane, their signs.
 template <unsigned W>
-inline typename Lanes<W>::Vector deltas_at(const uint8_t* block, unsigned i,
-                                           typename Lanes<W>::Vector& borrows) {
-    using Vector = typename Lanes<W>::Vector;
+inline typename SymbolLanes<W>::Vector deltas_at(const uint8_t* block, unsigned i,
+                                           typename SymbolLanes<W>::Vector& borrows) {
+    using Vector = typename SymbolLanes<W>::Vector;
     const Vector left = lanes_at<W>(block, i), right = lanes_at<W>(block, i + 1);
     const Vector deltas = right - left;
     borrows = ((~right & left) | (~(right ^ left) & deltas)) & (Vector{} + Width<W>::top);
@@ -142,7 +142,7 @@ inline typename Lanes<W>::Vector deltas_at(const uint8_t* block, unsigned i,
 // The classes of the W + 1 planes of the differences.
 template <unsigned W>
 inline PlaneClasses delta_classes(const uint8_t* block) {
-    using L = Lanes<W>;
+    using L = SymbolLanes<W>;
     using Vector = typename L::Vector;
     PlaneCounts<W> planes;
     TopBits<W> signs;

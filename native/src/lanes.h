@@ -12,7 +12,7 @@ namespace planezip {
 namespace {
 
 template <unsigned W>
-struct Lanes {
+struct SymbolLanes {
     using Symbol = typename Width<W>::Symbol;
     using Plane = typename Width<W>::Plane;
     typedef Symbol Vector __attribute__((vector_size(16)));
@@ -22,10 +22,10 @@ struct Lanes {
 
 // All ones but the last `cleared` lanes.
 template <unsigned W>
-inline typename Lanes<W>::Vector clear_last(unsigned cleared) {
-    typename Lanes<W>::Vector mask = {};
-    for (unsigned i = 0; i < Lanes<W>::count; ++i) {
-        mask[i] = static_cast<typename Lanes<W>::Symbol>(i + cleared < Lanes<W>::count ? -1 : 0);
+inline typename SymbolLanes<W>::Vector clear_last(unsigned cleared) {
+    typename SymbolLanes<W>::Vector mask = {};
+    for (unsigned i = 0; i < SymbolLanes<W>::count; ++i) {
+        mask[i] = static_cast<typename SymbolLanes<W>::Symbol>(i + cleared < SymbolLanes<W>::count ? -1 : 0);
     }
     return mask;
 }
@@ -57,7 +57,7 @@ inline uint64_t half(const Vector& vector, unsigned i) {
 
 // Combines the lanes of a vector by `op`, which takes and returns words of several lanes.
 template <unsigned W, class Op>
-inline typename Width<W>::Symbol fold(const typename Lanes<W>::Vector& vector, Op op) {
+inline typename Width<W>::Symbol fold(const typename SymbolLanes<W>::Vector& vector, Op op) {
     uint64_t word = op(half(vector, 0), half(vector, 1));
     word = op(word, word >> 32);
     if (W == 16) word = op(word, word >> 16);
@@ -65,22 +65,22 @@ inline typename Width<W>::Symbol fold(const typename Lanes<W>::Vector& vector, O
 }
 
 template <unsigned W>
-inline typename Width<W>::Symbol fold_or(const typename Lanes<W>::Vector& vector) {
+inline typename Width<W>::Symbol fold_or(const typename SymbolLanes<W>::Vector& vector) {
     return fold<W>(vector, [](uint64_t a, uint64_t b) { return a | b; });
 }
 
 template <unsigned W>
-inline typename Width<W>::Symbol fold_and(const typename Lanes<W>::Vector& vector) {
+inline typename Width<W>::Symbol fold_and(const typename SymbolLanes<W>::Vector& vector) {
     return fold<W>(vector, [](uint64_t a, uint64_t b) { return a & b; });
 }
 
 template <unsigned W>
-inline typename Width<W>::Symbol fold_sum(const typename Lanes<W>::Vector& vector) {
+inline typename Width<W>::Symbol fold_sum(const typename SymbolLanes<W>::Vector& vector) {
     return fold<W>(vector, [](uint64_t a, uint64_t b) { return a + b; });
 }
 
 template <unsigned W>
-inline Ones<typename Width<W>::Symbol> fold(const Ones<typename Lanes<W>::Vector>& ones) {
+inline Ones<typename Width<W>::Symbol> fold(const Ones<typename SymbolLanes<W>::Vector>& ones) {
     Ones<uint64_t> words = {half(ones.one, 0), half(ones.two, 0), half(ones.three, 0)};
     words.add({half(ones.one, 1), half(ones.two, 1), half(ones.three, 1)});
     for (unsigned shift = 32; shift >= W; shift /= 2) {

@@ -21,10 +21,10 @@ const Candidate* candidates(size_t& count) {
                __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     }();
     static const bool avx512 = [] {
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-               __builtin_cpu_supports("avx512bitalg") &&
+        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
+               __builtin_cpu_supports("avx512vbmi2") &&
                __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("gfni");
     }();
     static const Candidate all[] = {

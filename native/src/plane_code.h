@@ -56,16 +56,17 @@ inline unsigned plane_code_bits(const PlaneClasses& planes, unsigned width) {
            popcount(alone) * kZeroCodeBits;
 }
 
+// Writes the planes down to plane `lowest`; the one below that, if any, is not zero if XORed.
 // planes[P] is the zero that the top plane is XORed with.
 template <unsigned P, class Plane>
-inline void write_planes(BitWriter& out, const Plane* planes, unsigned width) {
+inline void write_planes(BitWriter& out, const Plane* planes, unsigned width, unsigned lowest = 0) {
     const Plane full = low_bits<Plane>(width);
     const unsigned position_bits = field_bits(width);
-    for (unsigned b = P; b-- > 0;) {
+    for (unsigned b = P; b-- > lowest;) {
         const Plane x = planes[b] ^ planes[b + 1];
         if (x == 0) {
             unsigned run = 1;
-            while (b > 0 && planes[b - 1] == planes[b]) --b, ++run;
+            while (b > lowest && planes[b - 1] == planes[b]) --b, ++run;
             if (run == 1) {
                 out.put(kZeroCode, kZeroCodeBits);
             } else {

@@ -3,6 +3,7 @@
 from planezip.codec.api import compress, compress_bound, compressed_size, decompress
 from planezip.codec.format import CODECS
 from planezip.codec.inspection import StreamInfo, describe
+from planezip.codec.levels import level
 from planezip.codec.measurement import Measurement, measure
 from planezip.codec.random_access import StreamView, decompress_range
 from planezip.codec.sequence import SequenceReader, SequenceWriter
@@ -21,6 +22,7 @@ __all__ = [
     "decompress",
     "decompress_range",
     "describe",
+    "level",
     "measure",
     "read_stream",
     "write_stream",
