@@ -51,11 +51,14 @@ def _scan(file: BinaryIO) -> _Scan:
         file.seek(at)
         header = file.read(_HEADER.size)
         stream = at + _HEADER.size
-        if len(header) < _HEADER.size or not any(header):
+        if not any(header):
+            fault = "torn"
+        elif not header.startswith(_MAGIC[: len(header)]):
+            fault, begins_well = "damaged", bool(streams)
+        elif len(header) < _HEADER.size:
             fault = "torn"
         elif header != _header(length := _HEADER.unpack(header)[2]):
             fault = "damaged"
-            begins_well = bool(streams) or header.startswith(_MAGIC)
         elif length > size - stream:
             fault = "torn"
         else:

@@ -1,5 +1,7 @@
 """Archives that are .npz files: a manifest, and members that are arrays of a stream's bytes."""
 
+import errno
+import lzma
 import shutil
 import struct
 import zipfile
@@ -20,7 +22,7 @@ from planezip.errors import CorruptStreamError, InputError
 MEMBER = f"{KEY}.json"
 _COPY_BYTES = 1 << 20
 _DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError),
     *(RuntimeError, ValueError, KeyError, OverflowError),
 )
 
@@ -145,5 +147,9 @@ def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
                 yield zipped
         except (CorruptStreamError, InputError):
             raise
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # of an impossible offset
+                raise
+            raise CorruptStreamError("not a whole zip file: it names impossible offsets") from None
         except _DAMAGE as error:
             raise CorruptStreamError(f"not a whole zip file: {error}") from None
