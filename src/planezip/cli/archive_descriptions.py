@@ -69,7 +69,7 @@ def _row(tensor: Tensor) -> tuple[str, ...]:
         entry.dtype or "bytes",
         " x ".join(map(str, entry.shape)) or "scalar",
         strip(tensor.planes),
-        ", ".join(f"{ENCODERS.get(tag, tag)} {share:.0%}" for tag, share in shares if share >= 0.005),
+        ", ".join(f"{ENCODERS.get(tag, tag)} {part:.0%}" for tag, part in shares if part >= 0.005),
         f"{info.byte_length:,}",
         f"{info.ratio:.3f}",
     )

@@ -39,7 +39,8 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
                 name: _compress_member(zipped, info, out, target.parent, settings, advance)
                 for name, info in members.items()
             }
-        out.writestr(MEMBER, manifest.to_json(Manifest(entries)))
+        with _member(out, MEMBER, False) as member:
+            member.write(manifest.to_json(Manifest(entries)))
     return total
 
 
