@@ -37,6 +37,19 @@ size_t encode_array(const Bytes& src, unsigned codec, unsigned symbol_bits, unsi
     return encode(src.data(), src.size(), how, threads, dst.data());
 }
 
+// As encode_array, into a new bytes object.
+nb::bytes encode_bytes(const Bytes& src, unsigned codec, unsigned symbol_bits, unsigned threads) {
+    const Coding how = coding(codec, symbol_bits);
+    require_positive(threads);
+    BytesBuilder built(encode_bound(src.size()));
+    size_t size;
+    {
+        nb::gil_scoped_release unlocked;
+        size = encode(src.data(), src.size(), how, threads, built.data());
+    }
+    return built.finish(size);
+}
+
 void check_array(const Bytes& stream, size_t bytes) {
     nb::gil_scoped_release unlocked;
     check_chunks(stream.data(), stream.size(), bytes);
@@ -111,6 +124,8 @@ NB_MODULE(_native, m) {
     m.def("use_level", use_level, nb::arg("name"));
     m.def("encode", encode_array, nb::arg("src").noconvert(), nb::arg("codec"),
           nb::arg("symbol_bits"), nb::arg("threads"), nb::arg("dst").noconvert());
+    m.def("encode_bytes", encode_bytes, nb::arg("src").noconvert(), nb::arg("codec"),
+          nb::arg("symbol_bits"), nb::arg("threads"));
     m.def("check_chunks", check_array, nb::arg("stream").noconvert(), nb::arg("bytes"));
     m.def("span_chunks", span_array, nb::arg("stream").noconvert(), nb::arg("bytes"));
     m.def("decode", decode_array, nb::arg("stream").noconvert(), nb::arg("codec"),

@@ -5,8 +5,8 @@ Torch is never imported from here: an object can only be a tensor if torch is lo
 
 import math
 import sys
-from dataclasses import dataclass
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,11 @@ from planezip.errors import InputError
 Family = Literal["bytes", "numpy", "torch"]
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+HALVES: Final = frozenset({"<f2", ">f2", "float16", "bfloat16"})
+"""Names of two-byte floating-point types: NumPy's two, torch's two."""
+
+
+class Contents(NamedTuple):
     """What a stream says of its contents.
 
     Attributes:
@@ -37,8 +40,7 @@ class Contents:
     @property
     def symbol_bits(self) -> SymbolBits:
         """Symbol width by element type: 16 for two-byte floats, 32 for all else (paper III-A)."""
-        halves = {"torch": ("bfloat16", "float16"), "numpy": ("<f2", ">f2"), "bytes": ()}
-        return 16 if self.dtype in halves[self.family] else 32
+        return 16 if self.dtype in HALVES else 32
 
     def shape_is_possible(self, item_bytes: int) -> bool:
         """False if no array could have this shape, even if it has no elements."""
@@ -105,14 +107,19 @@ def _flatten_array(x: np.ndarray[Any, Any] | np.generic) -> tuple[NDArray[np.uin
     if isinstance(x, np.ma.MaskedArray):
         raise InputError("cannot compress a masked array; compress its .data and its .mask")
     array = np.asarray(x)
-    check_dtype(array.dtype)
-    contents = Contents("numpy", array.dtype.str, array.shape, array.nbytes)
-    if array.nbytes == 0:
+    size = array.nbytes
+    contents = Contents("numpy", _dtype_name(array.dtype), array.shape, size)
+    if size == 0:
         return np.empty(0, np.uint8), contents
-    if array.nbytes > SLICE_BYTES and not array.flags.c_contiguous:
-        array = _contiguous_copy(array)
-    array = np.ascontiguousarray(array)
+    if not array.flags.c_contiguous:
+        array = _contiguous_copy(array) if size > SLICE_BYTES else np.ascontiguousarray(array)
     return array.reshape(-1).view(np.uint8), contents
+
+
+@lru_cache(256)
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    check_dtype(dtype)
+    return dtype.str
 
 
 def _contiguous_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -11,12 +11,10 @@ from planezip.codec import adapter, engine, options, preamble, restore
 from planezip.codec.adapter import Contents
 from planezip.codec.engine import Coding
 from planezip.codec.format import CODECS
-from planezip.codec.preamble import CHECKSUM, Checksum, Preamble
+from planezip.codec.preamble import CHECKSUM, SMALL_BYTES, Checksum, Preamble
 from planezip.errors import InputError
 
 Bytes = NDArray[np.uint8]
-
-_SMALL_BYTES = 1 << 16  # copying so little is quicker than building it in place
 
 
 def compress_bound(size_bytes: int) -> int:
@@ -64,11 +62,9 @@ def compress(
         if np.may_share_memory(memory, flat):
             raise InputError("out shares memory with the contents; give it memory of its own")
         return _write(flat, head, how, memory)
-    bound = len(head) + _native.encode_bound(flat.nbytes)
-    if bound <= _SMALL_BYTES:
-        memory = np.empty(bound, np.uint8)
-        return memory[: _write(flat, head, how, memory)].tobytes()
-    builder = _native.BytesBuilder(bound)
+    if flat.nbytes <= SMALL_BYTES:
+        return preamble.join(head, _native.encode_bytes(flat, *how))
+    builder = _native.BytesBuilder(len(head) + _native.encode_bound(flat.nbytes))
     return builder.finish(_write(flat, head, how, builder.memory()))
 
 
@@ -133,7 +129,6 @@ def opened(
         CorruptStreamError: the stream is damaged, truncated, or not a PlaneZip stream.
     """
     head, chunks = preamble.split(source, verify)
-    restore.check_shape(head.contents)
     engine.check_chunks(chunks, head.contents.byte_length)
     count = options.thread_count(threads, head.contents.byte_length)
     return head.contents, chunks, Coding(CODECS.index(head.codec), head.symbol_bits, count)
@@ -145,7 +140,7 @@ def filled(contents: Contents, fill: Callable[[Bytes], None]) -> Any:
         flat, result = restore.new_contents(contents)
         fill(flat)
         return result
-    if contents.byte_length <= _SMALL_BYTES:
+    if contents.byte_length <= SMALL_BYTES:
         flat = np.empty(contents.byte_length, np.uint8)
         fill(flat)
         return flat.tobytes()

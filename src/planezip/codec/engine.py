@@ -7,7 +7,7 @@ of the contents.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ SLICE_BYTES = 1 << 26
 """Contents of a slice, whole chunks: a fraction of a second's work, and enough for many threads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coding:
+class Coding(NamedTuple):
     """Number of the codec in streams, width of its symbols, threads at most."""
 
     codec: int
@@ -53,6 +52,8 @@ def encode_into(flat: Bytes, how: Coding, out: Bytes) -> int:
     `out` has `_native.encode_bound(flat.nbytes)` bytes: that leaves enough for every
     slice behind the longest streams of those before it.
     """
+    if flat.nbytes <= SLICE_BYTES:
+        return _native.encode(flat, how.codec, how.symbol_bits, how.threads, out)
     size = 0
     for part in slices(flat):
         size += _native.encode(part, how.codec, how.symbol_bits, how.threads, out[size:])
@@ -83,6 +84,9 @@ def check_chunks(chunks: Bytes, size_bytes: int) -> None:
 
 def decode(chunks: Bytes, how: Coding, out: Bytes) -> None:
     """Fill `out` from chunks that check_chunks() has passed; CorruptStreamError if one is bad."""
+    if out.nbytes <= SLICE_BYTES:
+        _native.decode(chunks[: span(chunks, out.nbytes)], *how, out)
+        return
     start = 0
     for part, piece in zip(slices(out), chunk_slices(chunks, out.nbytes), strict=True):
         _decode_slice(piece, how, part, start)

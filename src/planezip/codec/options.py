@@ -2,10 +2,12 @@
 
 import operator
 import os
-from typing import Any, SupportsIndex, cast
+from typing import Any, SupportsIndex
 
-from planezip.codec.format import CODECS, CodecName, SymbolBits
+from planezip.codec.format import CODECS, SymbolBits
 from planezip.errors import InputError
+
+_NUMBERS: dict[str, int] = {name: number for number, name in enumerate(CODECS)}
 
 PARALLEL_BYTES = 4 << 20
 """Below this size one thread is quicker than starting more."""
@@ -17,8 +19,8 @@ MAX_THREADS = 1 << 10
 def codec_id(codec: str) -> int:
     """The codec's number in streams; InputError if there is none of that name."""
     try:
-        return CODECS.index(cast(CodecName, codec))
-    except ValueError:
+        return _NUMBERS[codec]
+    except (KeyError, TypeError):
         raise InputError(f"unknown codec {codec!r}; use one of {', '.join(CODECS)}") from None
 
 

@@ -5,11 +5,12 @@ any damage at all is found before anything is decoded.
 """
 
 import struct
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
+from xxhash import xxh3_64, xxh3_64_intdigest
 
 from planezip.codec.adapter import Contents
 from planezip.codec.engine import slices
@@ -22,21 +23,25 @@ from planezip.codec.format import (
     CodecName,
     SymbolBits,
 )
+from planezip.codec.restore import check_shape
 from planezip.errors import CorruptStreamError
 
 Bytes = NDArray[np.uint8]
 
 _FIXED = struct.Struct("<3sBBBBBQ")  # magic, version, codec, symbol bits, family, ndim, length
+_NDIM = 7
 _CHECKSUM = struct.Struct("<Q")
 CHECKSUM = slice(_FIXED.size, _FIXED.size + _CHECKSUM.size)
 """Where in a stream its checksum is."""
+
+SMALL_BYTES = 1 << 16
+"""Copying so little is quicker than working in place."""
 
 MAX_BYTES = CHECKSUM.stop + 1 + 255 + 8 * MAX_DIMENSIONS
 """Bytes of the longest preamble."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preamble:
+class Preamble(NamedTuple):
     """How the chunk stream was coded, and what it holds."""
 
     codec: CodecName
@@ -44,6 +49,7 @@ class Preamble:
     contents: Contents
 
 
+@lru_cache(256)  # programs compress the same shapes over and over
 def pack(preamble: Preamble) -> bytes:
     """The preamble's bytes, those of the checksum zero."""
     contents = preamble.contents
@@ -61,11 +67,17 @@ def pack(preamble: Preamble) -> bytes:
     return b"".join((fixed, bytes(_CHECKSUM.size), bytes([len(dtype)]), dtype, dims))
 
 
+def join(preamble: bytes, chunks: bytes) -> bytes:
+    """The stream of a packed preamble and few chunks."""
+    fixed, rest = preamble[: CHECKSUM.start], preamble[CHECKSUM.stop :] + chunks
+    return fixed + _CHECKSUM.pack(xxh3_64_intdigest(fixed + rest)) + rest
+
+
 class Checksum:
     """The checksum of a stream that is written piece by piece, the whole preamble first."""
 
     def __init__(self, preamble: bytes) -> None:
-        self._state = xxhash.xxh3_64(preamble[: CHECKSUM.start])
+        self._state = xxh3_64(preamble[: CHECKSUM.start])
         self._state.update(preamble[CHECKSUM.stop :])
 
     def update(self, chunks: Bytes) -> None:
@@ -77,8 +89,16 @@ class Checksum:
         return _CHECKSUM.pack(self._state.intdigest())
 
 
+def _digest(fixed: bytes, rest: Bytes) -> bytes:
+    if rest.nbytes <= SMALL_BYTES:
+        return _CHECKSUM.pack(xxh3_64_intdigest(fixed + rest.tobytes()))
+    checksum = Checksum(fixed)
+    checksum.update(rest)
+    return checksum.digest()
+
+
 def split(stream: Bytes, verify: bool = True) -> tuple[Preamble, Bytes]:
-    """The preamble and the chunk stream, a view.
+    """The preamble, checked, and the chunk stream, a view.
 
     Args:
         stream: the whole stream.
@@ -96,26 +116,27 @@ def split(stream: Bytes, verify: bool = True) -> tuple[Preamble, Bytes]:
         raise CorruptStreamError(f"format version {head[3]}; only version {VERSION} is known")
     rest = stream[CHECKSUM.stop :]
     if verify:
-        checksum = Checksum(head)
-        checksum.update(rest)
-        if stream[CHECKSUM].tobytes() != checksum.digest():
+        if stream[CHECKSUM].tobytes() != _digest(head, rest):
             raise CorruptStreamError(
                 "the checksum does not match: the stream is damaged or truncated"
             )
-    return _unpack(head, rest)
+    end = 1 + int(rest[0]) + 8 * head[_NDIM]
+    return _unpack(head, rest[:end].tobytes()), rest[end:]
 
 
-def _unpack(head: bytes, rest: Bytes) -> tuple[Preamble, Bytes]:
+@lru_cache(256)  # programs restore the same shapes over and over
+def _unpack(head: bytes, rest: bytes) -> Preamble:
+    """Read what stands before the checksum, and what stands behind it."""
     _, _, codec, symbol_bits, family, ndim, byte_length = _FIXED.unpack(head)
     if codec >= len(CODECS) or symbol_bits not in (16, 32) or family >= len(FAMILIES):
         raise CorruptStreamError("the preamble holds a reserved value")
-    dims_begin = 1 + int(rest[0])
-    dims_end = dims_begin + 8 * ndim
-    if rest.nbytes < dims_end:
+    dims_begin = 1 + rest[0]
+    if len(rest) < dims_begin + 8 * ndim:
         raise CorruptStreamError("the stream ends inside its preamble")
-    dtype = rest[1:dims_begin].tobytes()
+    dtype = rest[1:dims_begin]
     if not dtype.isascii():
         raise CorruptStreamError("the name of the element type is not ASCII")
-    shape = struct.unpack(f"<{ndim}Q", rest[dims_begin:dims_end].tobytes())
+    shape = struct.unpack(f"<{ndim}Q", rest[dims_begin:])
     contents = Contents(FAMILIES[family], dtype.decode("ascii"), shape, byte_length)
-    return Preamble(CODECS[codec], symbol_bits, contents), rest[dims_end:]
+    check_shape(contents)
+    return Preamble(CODECS[codec], symbol_bits, contents)

@@ -1,6 +1,5 @@
 """Parts of a stream's contents, without decoding the rest."""
 
-import dataclasses
 from itertools import accumulate
 from typing import Any
 
@@ -77,7 +76,7 @@ class StreamView:
         first, last = _checked(start, stop, len(self), "elements")
         begin, end = first * self._item_bytes, last * self._item_bytes
         shape = () if self.family == "bytes" else (last - first,)
-        part = dataclasses.replace(self._contents, shape=shape, byte_length=end - begin)
+        part = self._contents._replace(shape=shape, byte_length=end - begin)
         return filled(part, lambda flat: self._read(begin, flat, threads))
 
     def bytes(self, start: int, stop: int, threads: int | None = None) -> bytes:
@@ -89,7 +88,7 @@ class StreamView:
 
     def _read(self, start: int, out: Bytes, threads: int | None) -> None:
         """Fill `out` with the contents from byte `start` on."""
-        how = dataclasses.replace(self._how, threads=options.thread_count(threads, out.nbytes))
+        how = self._how._replace(threads=options.thread_count(threads, out.nbytes))
         at = start // CHUNK_BYTES * CHUNK_BYTES
         stop = start + out.nbytes
         end = min(-(-stop // CHUNK_BYTES) * CHUNK_BYTES, self.byte_length)

@@ -24,9 +24,10 @@ def flatten(tensor: torch.Tensor) -> tuple[Bytes, str]:
         InputError: the tensor's elements are not in ordinary CPU memory.
     """
     _check_plain(tensor)
-    name = str(tensor.dtype).removeprefix("torch.")
     try:
-        return _bytes(tensor.detach().resolve_conj().resolve_neg().contiguous()), name
+        if tensor.is_conj() or tensor.is_neg() or not tensor.is_contiguous():
+            tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        return _bytes(tensor), str(tensor.dtype).removeprefix("torch.")
     except (RuntimeError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"cannot compress a {type(tensor).__name__}: {reason}") from None
@@ -45,7 +46,11 @@ def _bytes(tensor: torch.Tensor) -> Bytes:
     """The memory of a contiguous tensor."""
     if tensor.numel() == 0:
         return np.empty(0, np.uint8)
-    return tensor.reshape(-1).view(torch.uint8).numpy()
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if tensor.dim() == 0:
+        tensor = tensor.reshape(1)
+    return tensor.view(torch.uint8).numpy().reshape(-1)
 
 
 def item_bytes(name: str) -> int:
