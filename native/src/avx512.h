@@ -16,12 +16,12 @@ struct Avx512 : Portable<W> {
 
     static void size_blocks(const uint8_t* src, unsigned blocks, unsigned encodings,
                             ChunkPlan& plan) {
-        ChunkSizer<W> sizer;
+        ChunkSizer<W> sizer(plan);
         const bool deltas = encodings & bit_of(kDbx), survivors = encodings & bit_of(kZbx);
         for (unsigned i = 0; i < blocks; ++i) {
             sizer.classify(src + i * kBlockBytes, i, deltas, survivors);
         }
-        sizer.size(encodings, plan);
+        sizer.size(encodings);
     }
 
     // ---- writing
@@ -42,21 +42,22 @@ struct Avx512 : Portable<W> {
         put_vector(out, compact(all.high, high), W * popcount(high));
     }
 
-    static void write_symbol_planes(BitWriter& out, const uint8_t* block, uint32_t verbatim) {
+    static void write_symbol_planes(BitWriter& out, const uint8_t* block, PlaneClasses classes) {
         const Pair planes = symbols_to_planes<W>(load_pair(block));
-        write_planes_of<W>(out, planes, 0, verbatim, symbols);
+        write_planes_of<W>(out, planes, 0, classes, symbols);
     }
 
     static void write_survivor_planes(BitWriter& out, const uint8_t* block, Plane mask,
-                                      uint32_t verbatim) {
+                                      PlaneClasses classes) {
         const Pair planes = survivor_planes<W>(load_pair(block), mask);
-        write_planes_of<W>(out, planes, 0, verbatim, popcount(mask));
+        write_planes_of<W>(out, planes, 0, classes, popcount(mask));
     }
 
-    static void write_delta_planes(BitWriter& out, const uint8_t* block, uint32_t verbatim) {
+    static void write_delta_planes(BitWriter& out, const uint8_t* block, PlaneClasses classes) {
         Plane signs;
         const Pair deltas = to_deltas<W>(block, load_pair(block), signs);
-        write_planes_of<W + 1>(out, symbols_to_planes<W>(deltas), signs, verbatim, symbols - 1);
+        classes.set_top(W, signs, symbols - 1);
+        write_planes_of<W + 1>(out, symbols_to_planes<W>(deltas), signs, classes, symbols - 1);
     }
 
     // ---- reading
@@ -66,6 +67,7 @@ struct Avx512 : Portable<W> {
     }
 
     static bool read_verbatim_rest(BitReader& in, uint8_t* to, unsigned left, unsigned width) {
+        if (left > W - 4) return false;  // the top planes are seldom followed by verbatim ones only
         return read_verbatim<W>(in, to, left, width);
     }
 
@@ -91,14 +93,14 @@ private:
 
     // The last planes, all verbatim, are written as vectors.
     template <unsigned P>
-    static void write_planes_of(BitWriter& out, const Pair& planes, Plane top, uint32_t verbatim,
+    static void write_planes_of(BitWriter& out, const Pair& planes, Plane top, const PlaneClasses& classes,
                                 unsigned width) {
         alignas(64) Plane stored[W + 2];
         store_pair(stored, planes);
         stored[W] = top;
         stored[P] = 0;
-        const unsigned last = width < 8 ? 0 : lowest_bit(~uint64_t{verbatim});
-        write_planes<P>(out, stored, width, last);
+        const unsigned last = width < 8 ? 0 : lowest_bit(~(classes.verbatim & low_bits<uint64_t>(W)));
+        write_planes<P>(out, stored, classes, width, last);
         if (last) {
             const Pair xored = xor_planes<W>(planes, Lanes<W>::first(top));
             write_verbatim<W>(out, xored, stored[0] ^ stored[1], last, width);

@@ -91,22 +91,6 @@ inline Pair to_deltas<32>(const uint8_t* block, const Pair& symbols, uint32_t& s
             _mm512_maskz_sub_epi32(all_but_last, next.high, symbols.high)};
 }
 
-// By block, a bit for each plane. `coded` planes are not zero and take more than five bits.
-struct alignas(64) Classes {
-    uint32_t nonzero[kChunkBlocks], coded[kChunkBlocks], verbatim[kChunkBlocks];
-};
-
-template <unsigned W>
-struct BlockMasks {
-    uint32_t nonzero, coded, verbatim;
-
-    void keep(Classes& classes, unsigned i) const {
-        classes.nonzero[i] = nonzero;
-        classes.coded[i] = coded;
-        classes.verbatim[i] = verbatim;
-    }
-};
-
 // The classes of the planes of half a block: x XORed, d before the XOR, of `full` bits.
 //
 // Planes with a single one, or two and adjacent, are told by comparing x / 4 with the lowest one of
@@ -162,7 +146,7 @@ inline void size_top_plane(typename Width<W>::Plane signs, uint32_t nonzero_belo
 // Sizes under the plane code, sixteen blocks from `first` on, whose planes have `width` bits and
 // positions `field`. `zero_above` has the bit of the top plane if one above it is zero.
 template <unsigned W>
-inline Vector plane_code_sizes(const Classes& classes, unsigned first, Vector width, Vector field,
+inline Vector plane_code_sizes(const ChunkClasses& classes, unsigned first, Vector width, Vector field,
                                Vector zero_above, unsigned run_bits) {
     const auto at = [first](const uint32_t* masks) { return _mm512_load_si512(masks + first); };
     const auto times = [](Vector masks, Vector bits) {
@@ -197,9 +181,11 @@ struct ChunkSizer {
     static constexpr unsigned run_bits = kRunCodeBits + planezip::field_bits(W - 1);
     static_assert(planezip::field_bits(W - 1) == planezip::field_bits(W));
 
-    Classes of[kEncoders];
+    ChunkPlan& plan;
     TopPlanes tops;
     alignas(64) uint32_t survivors[kChunkBlocks];
+
+    explicit ChunkSizer(ChunkPlan& into) : plan(into) {}
 
     void classify(const uint8_t* block, unsigned i, bool deltas, bool survivor_planes) {
         using L = Lanes<W>;
@@ -213,9 +199,9 @@ struct ChunkSizer {
         if (survivor_planes) {
             const Vector all = L::set(mask);
             const SurvivorMasks<W> low(x.low, d.low, all), high(x.high, d.high, all);
-            of[kZbx].nonzero[i] = of[kBx].nonzero[i];
-            of[kZbx].coded[i] = L::join(high.coded, low.coded);
-            of[kZbx].verbatim[i] = L::join(high.verbatim, low.verbatim);
+            plan.classes[kZbx].nonzero[i] = plan.classes[kBx].nonzero[i];
+            plan.classes[kZbx].coded[i] = L::join(high.coded, low.coded);
+            plan.classes[kZbx].verbatim[i] = L::join(high.verbatim, low.verbatim);
         }
         if (deltas) classify_deltas(block, i, symbols);
     }
@@ -227,27 +213,22 @@ struct ChunkSizer {
         const Pair x = xor_planes<W>(d, L::first(signs));
         const Vector full = L::set(low_bits<typename Width<W>::Plane>(N - 1));
         keep(kDbx, i, HalfMasks<W>(x.low, d.low, full), HalfMasks<W>(x.high, d.high, full));
-        size_top_plane<W>(signs, of[kDbx].nonzero[i], i, tops);
+        size_top_plane<W>(signs, plan.classes[kDbx].nonzero[i], i, tops);
     }
 
     void keep(Tag tag, unsigned i, const HalfMasks<W>& low, const HalfMasks<W>& high) {
         using L = Lanes<W>;
-        of[tag].nonzero[i] = L::join(high.nonzero, low.nonzero);
-        of[tag].coded[i] = L::join(high.coded, low.coded);
-        of[tag].verbatim[i] = L::join(high.verbatim, low.verbatim);
+        plan.classes[tag].nonzero[i] = L::join(high.nonzero, low.nonzero);
+        plan.classes[tag].coded[i] = L::join(high.coded, low.coded);
+        plan.classes[tag].verbatim[i] = L::join(high.verbatim, low.verbatim);
     }
 
-    void size(unsigned encodings, ChunkPlan& plan) const {
-        for (unsigned first = 0; first < kChunkBlocks; first += 16) size16(first, encodings, plan);
-        for (Tag tag : {kDbx, kBx, kZbx}) {
-            if (encodings & bit_of(tag)) {
-                std::memcpy(plan.verbatim[tag], of[tag].verbatim, sizeof plan.verbatim[tag]);
-            }
-        }
+    void size(unsigned encodings) const {
+        for (unsigned first = 0; first < kChunkBlocks; first += 16) size16(first, encodings);
     }
 
 private:
-    void size16(unsigned first, unsigned encodings, ChunkPlan& plan) const {
+    void size16(unsigned first, unsigned encodings) const {
         const auto number = [](unsigned x) { return _mm512_set1_epi32(static_cast<int>(x)); };
         const auto set = [&](Tag tag, Vector bits) {
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(plan.bits[tag] + first),
@@ -256,17 +237,17 @@ private:
         const Vector none = _mm512_setzero_si512();
         const Vector n = _mm512_load_si512(survivors + first);
         set(kZvc, _mm512_add_epi32(number(N), _mm512_mullo_epi32(n, number(W))));
-        set(kBx, plane_code_sizes<W>(of[kBx], first, number(N), number(planezip::field_bits(N)),
+        set(kBx, plane_code_sizes<W>(plan.classes[kBx], first, number(N), number(planezip::field_bits(N)),
                                      none, run_bits));
         if (encodings & bit_of(kZbx)) {
             const Vector planes =
-                plane_code_sizes<W>(of[kZbx], first, n, field_bits(n), none, run_bits);
+                plane_code_sizes<W>(plan.classes[kZbx], first, n, field_bits(n), none, run_bits);
             const __mmask16 any = _mm512_test_epi32_mask(n, n);
             set(kZbx, _mm512_add_epi32(number(N), _mm512_maskz_mov_epi32(any, planes)));
         }
         if (encodings & bit_of(kDbx)) {
             const Vector planes = plane_code_sizes<W>(
-                of[kDbx], first, number(N - 1), number(planezip::field_bits(N - 1)),
+                plan.classes[kDbx], first, number(N - 1), number(planezip::field_bits(N - 1)),
                 _mm512_load_si512(tops.zero + first), run_bits);
             const Vector top = _mm512_load_si512(tops.bits + first);
             set(kDbx, _mm512_add_epi32(_mm512_add_epi32(number(W), planes), top));

@@ -67,7 +67,7 @@ private:
 };
 
 // Reads from a buffer without bounds: the caller leaves room behind it for the most that can be
-// read between two looks at bits(). Reads up to eight bytes beyond the last bit taken.
+// read between two looks at bits(). Reads up to nine bytes beyond the last bit taken.
 class BitReader {
 public:
     explicit BitReader(const uint8_t* from) : from_(from) {}
@@ -84,9 +84,10 @@ public:
     }
 
     uint64_t get_long(unsigned count) {
-        if (count <= kPutBits) return get(count);
-        const uint64_t low = get(32);
-        return low | get(count - 32) << 32;
+        const uint64_t ninth = next()[8];
+        const uint64_t value = (peek() | ninth << 1 << (63 - shift())) & low_bits<uint64_t>(count);
+        skip(count);
+        return value;
     }
 
     // Takes whole bytes, an even number.

@@ -42,11 +42,12 @@ inline unsigned popcount(uint64_t x) {
 // Index of the lowest set bit; x != 0.
 inline unsigned lowest_bit(uint64_t x) { return static_cast<unsigned>(__builtin_ctzll(x)); }
 
+// Index of the highest set bit; x != 0.
+inline unsigned highest_bit(uint64_t x) { return 63 - static_cast<unsigned>(__builtin_clzll(x)); }
+
 // Bits of a field that holds 0 ... count - 1; count >= 1.
 constexpr unsigned field_bits(unsigned count) {
-    unsigned bits = 0;
-    while ((1u << bits) < count) ++bits;
-    return bits;
+    return count == 1 ? 0 : 32 - static_cast<unsigned>(__builtin_clz(count - 1));
 }
 
 }  // namespace

@@ -11,24 +11,24 @@ namespace {
 constexpr unsigned bit_of(Tag tag) { return 1u << tag; }
 constexpr unsigned kAllEncodings = bit_of(kZvc) | bit_of(kDbx) | bit_of(kBx) | bit_of(kZbx);
 
-// ---- writing; `verbatim` is what the plan keeps of the planes
+// ---- writing; `classes` are those of the encoding's planes
 
 template <class Stages>
-inline void write_block(BitWriter& out, Tag tag, const uint8_t* block, uint32_t verbatim) {
+inline void write_block(BitWriter& out, Tag tag, const uint8_t* block, PlaneClasses classes) {
     constexpr unsigned W = Stages::width, N = Width<W>::symbols;
     switch (tag) {
         case kRaw: return Stages::put_bytes(out, block, kBlockBytes);
         case kDbx:
             out.put(symbol_at<W>(block, 0), W);
-            return Stages::write_delta_planes(out, block, verbatim);
-        case kBx: return Stages::write_symbol_planes(out, block, verbatim);
+            return Stages::write_delta_planes(out, block, classes);
+        case kBx: return Stages::write_symbol_planes(out, block, classes);
         case kZvc:
         case kZbx: break;
     }
     const auto mask = Stages::nonzero_mask(block);
     out.put_long(mask, N);
     if (tag == kZvc) return Stages::put_survivors(out, block, mask);
-    if (mask) Stages::write_survivor_planes(out, block, mask, verbatim);
+    if (mask) Stages::write_survivor_planes(out, block, mask, classes);
 }
 
 // ---- reading

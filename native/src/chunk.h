@@ -106,7 +106,8 @@ void write_chunk(Codec codec, const uint8_t* src, unsigned blocks, const ChunkPl
         } else {
             const bool planezip = codec == Codec::planezip;
             out.put(planezip ? tag : tag != kRaw, planezip ? kPlanezipTagBits : kSingleTagBits);
-            write_block<Stages>(out, static_cast<Tag>(tag), block, plan.verbatim[tag][i]);
+            write_block<Stages>(out, static_cast<Tag>(tag), block,
+                                classes_of(plan.classes[tag], i));
         }
     }
     out.finish();

@@ -24,9 +24,9 @@ struct PlaneCounts {
 
     PlaneClasses classes(uint64_t full_planes, uint64_t adjacent_pairs) const {
         const auto counted = fold<W>(ones);
-        const uint64_t two = counted.two & ~uint64_t{counted.three};
-        return {counted.one, full_planes, fold_or<W>(pre),
-                (counted.one & ~uint64_t{counted.two}) | (two & adjacent_pairs)};
+        const uint64_t coded = counted.one & ~full_planes & fold_or<W>(pre);
+        // Neither a single one, nor two and adjacent.
+        return {counted.one, coded, coded & counted.two & (counted.three | ~adjacent_pairs)};
     }
 };
 

@@ -19,12 +19,20 @@ constexpr size_t kWriteSlack = 128;
 // How far behind the blocks of a chunk its planner and writer may read: two symbols.
 constexpr size_t kSourceSlack = 16;
 
-// What was decided about a chunk before it is written. By block; what lies behind the last block
+// What decides the codes of planes, by block: bit b is about plane b, for all planes but the top one
+// of DBX.
+struct alignas(64) ChunkClasses {
+    uint32_t nonzero[kChunkBlocks];   // the XORed plane is not zero
+    uint32_t coded[kChunkBlocks];     // and takes more than five bits
+    uint32_t verbatim[kChunkBlocks];  // and is stored verbatim
+};
+
+// What was found out about a chunk before it is written. By block; what lies behind the last block
 // has no meaning.
 struct alignas(64) ChunkPlan {
-    uint16_t bits[kEncoders][kChunkBlocks];      // by tag, without the tag; of those asked for
-    uint32_t verbatim[kEncoders][kChunkBlocks];  // planes stored verbatim, for levels that keep it
-    uint16_t chosen_bits[kChunkBlocks];          // of the tag chosen
+    ChunkClasses classes[kEncoders];         // by tag, of those asked for that have planes
+    uint16_t bits[kEncoders][kChunkBlocks];  // by tag, without the tag; of those asked for
+    uint16_t chosen_bits[kChunkBlocks];      // of the tag chosen
     uint8_t tags[kChunkBlocks];
 };
 

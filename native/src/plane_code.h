@@ -6,6 +6,7 @@
 
 #include "bit_io.h"
 #include "format.h"
+#include "level.h"
 
 namespace planezip {
 namespace {
@@ -25,68 +26,96 @@ constexpr bool one_or_pair(Plane x) {
 
 // What decides the codes of planes: bit b of each member is about plane b.
 struct PlaneClasses {
-    uint64_t nonzero;      // the XORed plane is not zero
-    uint64_t full;         // it is all ones
-    uint64_t pre_nonzero;  // the plane is not zero before the XOR
-    uint64_t one_or_pair;  // the XORed plane has a single one, or two, adjacent; any if it is zero
+    uint64_t nonzero;   // the XORed plane is not zero
+    uint64_t coded;     // and takes more than five bits
+    uint64_t verbatim;  // and is stored verbatim
 
     // Sets plane b, which has none above.
     template <class Plane>
     void set_top(unsigned b, Plane plane, unsigned width) {
+        const bool is_coded = plane != 0 && plane != low_bits<Plane>(width);
         nonzero |= uint64_t{plane != 0} << b;
-        full |= uint64_t{plane == low_bits<Plane>(width)} << b;
-        pre_nonzero |= uint64_t{plane != 0} << b;
-        one_or_pair |= uint64_t{planezip::one_or_pair(plane)} << b;
+        coded |= uint64_t{is_coded} << b;
+        verbatim |= uint64_t{is_coded && !one_or_pair(plane)} << b;
     }
 };
+
+// The classes that a plan keeps of a block.
+inline PlaneClasses classes_of(const ChunkClasses& classes, unsigned i) {
+    return {classes.nonzero[i], classes.coded[i], classes.verbatim[i]};
+}
 
 // The bits that write_planes() takes for P planes of `width` bits.
 template <unsigned P>
 inline unsigned plane_code_bits(const PlaneClasses& planes, unsigned width) {
     const uint64_t zero = ~planes.nonzero & low_bits<uint64_t>(P);
-    const uint64_t five_bits = (planes.full | ~planes.pre_nonzero) & planes.nonzero;
-    const uint64_t position = planes.one_or_pair & planes.nonzero & ~five_bits;
-    const uint64_t verbatim = planes.nonzero & ~five_bits & ~position;
     const uint64_t run_starts = zero & ~(zero << 1);
     const uint64_t alone = run_starts & ~(zero >> 1);
     constexpr unsigned run_bits = kRunCodeBits + field_bits(P - 1);
-    return popcount(verbatim) * (1 + width) +
-           popcount(position) * (kLongCodeBits + field_bits(width)) +
-           popcount(five_bits) * kLongCodeBits + popcount(run_starts ^ alone) * run_bits +
-           popcount(alone) * kZeroCodeBits;
+    return popcount(planes.verbatim) * (1 + width) +
+           popcount(planes.coded ^ planes.verbatim) * (kLongCodeBits + field_bits(width)) +
+           popcount(planes.nonzero ^ planes.coded) * kLongCodeBits +
+           popcount(run_starts ^ alone) * run_bits + popcount(alone) * kZeroCodeBits;
 }
 
-// Writes the planes down to plane `lowest`; the one below that, if any, is not zero if XORed.
-// planes[P] is the zero that the top plane is XORed with.
-template <unsigned P, class Plane>
-inline void write_planes(BitWriter& out, const Plane* planes, unsigned width, unsigned lowest = 0) {
-    const Plane full = low_bits<Plane>(width);
-    const unsigned position_bits = field_bits(width);
-    for (unsigned b = P; b-- > lowest;) {
-        const Plane x = planes[b] ^ planes[b + 1];
-        if (x == 0) {
-            unsigned run = 1;
-            while (b > lowest && planes[b - 1] == planes[b]) --b, ++run;
-            if (run == 1) {
-                out.put(kZeroCode, kZeroCodeBits);
-            } else {
-                constexpr unsigned field = field_bits(P - 1);
-                out.put(kRunCode | (run - 2) << kRunCodeBits, kRunCodeBits + field);
-            }
-        } else if (x == full) {
-            out.put(kOnesCode, kLongCodeBits);
-        } else if (planes[b] == 0) {
-            out.put(kPreXorZeroCode, kLongCodeBits);
-        } else if (one_or_pair(x)) {
-            const uint64_t code = (x & (x - 1)) == 0 ? kSingleCode : kPairCode;
-            out.put(code | uint64_t{lowest_bit(x)} << kLongCodeBits, kLongCodeBits + position_bits);
-        } else if (width < kPutBits) {
-            out.put(1 | uint64_t{x} << 1, 1 + width);
-        } else {
-            out.put(1 | (uint64_t{x} & 0xFFFFFFFF) << 1, 33);
-            out.put(uint64_t{x} >> 32, width - 32);
+struct Code {
+    uint8_t bits, count;
+};
+
+// By length, the codes of runs of zero planes; no bits for length 0.
+template <unsigned P>
+struct RunCodes {
+    Code codes[P + 1] = {};
+
+    constexpr RunCodes() {
+        codes[1] = {kZeroCode, kZeroCodeBits};
+        for (unsigned r = 2; r <= P; ++r) {
+            codes[r] = {static_cast<uint8_t>(kRunCode | (r - 2) << kRunCodeBits),
+                        kRunCodeBits + field_bits(P - 1)};
         }
     }
+};
+
+// The code of an XORed plane that is neither zero nor verbatim.
+template <class Plane>
+inline uint64_t short_code(Plane x, bool coded, Plane full) {
+    const uint64_t kind = (x & (x - 1)) == 0 ? kSingleCode : kPairCode;
+    const uint64_t with_position = kind | uint64_t{lowest_bit(x)} << kLongCodeBits;
+    const uint64_t five_bits = x == full ? kOnesCode : kPreXorZeroCode;
+    return coded ? with_position : five_bits;
+}
+
+// Writes P planes down to plane `lowest`; the one below that, if any, is not zero if XORed.
+// planes[P] is the zero that the top plane is XORed with.
+template <unsigned P, class Plane>
+inline void write_planes(BitWriter& out, const Plane* planes, const PlaneClasses& classes,
+                         unsigned width, unsigned lowest = 0) {
+    static constexpr RunCodes<P> runs;
+    const Plane full = low_bits<Plane>(width);
+    const unsigned position_bits = field_bits(width);
+    unsigned above = P;
+    for (uint64_t left = classes.nonzero >> lowest << lowest; left != 0;) {
+        const unsigned b = highest_bit(left);
+        left ^= uint64_t{1} << b;
+        const Plane x = planes[b] ^ planes[b + 1];
+        const Code run = runs.codes[above - b - 1];
+        above = b;
+        if (classes.verbatim >> b & 1) {
+            const uint64_t flagged = run.bits | uint64_t{1} << run.count;
+            if (width < kPutBits - 8) {
+                out.put(flagged | uint64_t{x} << run.count << 1, run.count + 1 + width);
+            } else {
+                out.put(flagged | uint64_t{x & 0xFFFFFFFF} << run.count << 1, run.count + 33);
+                out.put(uint64_t{x} >> 32, width - 32);
+            }
+        } else {
+            const bool coded = classes.coded >> b & 1;
+            out.put(run.bits | short_code(x, coded, full) << run.count,
+                    run.count + kLongCodeBits + (coded ? position_bits : 0));
+        }
+    }
+    const Code run = runs.codes[above - lowest];
+    out.put(run.bits, run.count);
 }
 
 // Takes the rest of a plane's code, which begins with 0, off `in`. Returns the XORed plane, and the
@@ -119,9 +148,12 @@ inline Plane read_short_code(BitReader& in, Plane above, unsigned width, unsigne
     return static_cast<Plane>(uint64_t{low_bits<Plane>(ones)} << position);
 }
 
-// read_planes() for widths that one peek() holds beside the flag, and for all (kLong).
-template <class Stages, unsigned P, bool kLong>
-inline const char* read_planes_of(BitReader& in, uint8_t* block, unsigned width) {
+// Reads P planes of `width` bits and stores them, XORed, from the top down in a block. Of W + 1
+// planes the top one is dropped: the one below it is stored as it is. Returns what is wrong, or
+// null.
+template <class Stages, unsigned P>
+inline const char* read_planes(BitReader& from, uint8_t* block, unsigned width) {
+    BitReader in = from;  // not known to others, so kept in registers
     using Plane = typename Width<Stages::width>::Plane;
     constexpr unsigned stored = Stages::width;
     const Plane full = low_bits<Plane>(width);
@@ -136,8 +168,12 @@ inline const char* read_planes_of(BitReader& in, uint8_t* block, unsigned width)
         if (next & 1) {
             if (kept && Stages::read_verbatim_rest(in, to, left, width)) break;
             in.skip(1);
-            x = static_cast<Plane>(kLong ? in.get_long(width) : next >> 1 & full);
-            if (!kLong) in.skip(width);
+            x = static_cast<Plane>(next >> 1) & full;
+            if (width >= kPutBits) {  // more than peek() holds beside the flag
+                x = static_cast<Plane>(in.get_long(width));
+            } else {
+                in.skip(width);
+            }
         } else {
             x = read_short_code<P>(in, above, width, run);
             if (run == 0) return "a position lies outside its plane";
@@ -151,16 +187,9 @@ inline const char* read_planes_of(BitReader& in, uint8_t* block, unsigned width)
         above ^= x;
         left -= run;
     }
+    from = in;
     if (P != stored) store(block, static_cast<Plane>(load<Plane>(block) ^ dropped));
     return nullptr;
-}
-
-// Reads P planes of `width` bits and stores them, XORed, from the top down in a block. Of W + 1
-// planes the top one is dropped: the one below it is stored as it is. Returns what is wrong, or null.
-template <class Stages, unsigned P>
-inline const char* read_planes(BitReader& in, uint8_t* block, unsigned width) {
-    return width < kPutBits ? read_planes_of<Stages, P, false>(in, block, width)
-                            : read_planes_of<Stages, P, true>(in, block, width);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Portable {
         }
     }
 
-    // ---- writing. `verbatim` is what size_blocks() left in the plan.
+    // ---- writing; `classes` are what size_blocks() left in the plan
 
     static void put_bytes(BitWriter& out, const uint8_t* bytes, unsigned count) {
         out.put_bytes(bytes, count);
@@ -38,18 +38,19 @@ struct Portable {
         out.put_bytes(reinterpret_cast<const uint8_t*>(survivors), count * sizeof(Symbol));
     }
 
-    static void write_symbol_planes(BitWriter& out, const void* block, uint32_t) {
-        write_planes_of(out, block, symbols);
+    static void write_symbol_planes(BitWriter& out, const uint8_t* block, PlaneClasses classes) {
+        write_planes_of(out, block, classes, symbols);
     }
 
-    static void write_survivor_planes(BitWriter& out, const uint8_t* block, Plane mask, uint32_t) {
+    static void write_survivor_planes(BitWriter& out, const uint8_t* block, Plane mask,
+                                      PlaneClasses classes) {
         Symbol survivors[symbols];
         const unsigned count = compact<W>(block, mask, survivors);
         std::memset(survivors + count, 0, (symbols - count) * sizeof *survivors);
-        write_planes_of(out, survivors, count);
+        write_planes_of(out, survivors, classes, count);
     }
 
-    static void write_delta_planes(BitWriter& out, const uint8_t* block, uint32_t) {
+    static void write_delta_planes(BitWriter& out, const uint8_t* block, PlaneClasses classes) {
         Symbol deltas[symbols];
         Plane planes[W + 2], symbol_planes[W];
         to_deltas<W>(block, deltas);
@@ -57,7 +58,8 @@ struct Portable {
         symbols_to_planes(block, symbol_planes);
         planes[W] = delta_signs(symbol_planes[W - 1], planes[W - 1], symbols - 1);
         planes[W + 1] = 0;
-        write_planes<W + 1>(out, planes, symbols - 1);
+        classes.set_top(W, planes[W], symbols - 1);
+        write_planes<W + 1>(out, planes, classes, symbols - 1);
     }
 
     // ---- reading
@@ -92,11 +94,12 @@ struct Portable {
     }
 
 private:
-    static void write_planes_of(BitWriter& out, const void* numbers, unsigned count) {
+    static void write_planes_of(BitWriter& out, const void* numbers, const PlaneClasses& classes,
+                                unsigned count) {
         Plane planes[W + 1];
         symbols_to_planes(numbers, planes);
         planes[W] = 0;
-        write_planes<W>(out, planes, count);
+        write_planes<W>(out, planes, classes, count);
     }
 
     // Numbers from their XORed planes, top down.
