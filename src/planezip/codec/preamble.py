@@ -115,11 +115,8 @@ def split(stream: Bytes, verify: bool = True) -> tuple[Preamble, Bytes]:
     if head[3] != VERSION:
         raise CorruptStreamError(f"format version {head[3]}; only version {VERSION} is known")
     rest = stream[CHECKSUM.stop :]
-    if verify:
-        if stream[CHECKSUM].tobytes() != _digest(head, rest):
-            raise CorruptStreamError(
-                "the checksum does not match: the stream is damaged or truncated"
-            )
+    if verify and stream[CHECKSUM].tobytes() != _digest(head, rest):
+        raise CorruptStreamError("the checksum does not match: the stream is damaged or truncated")
     end = 1 + int(rest[0]) + 8 * head[_NDIM]
     return _unpack(head, rest[:end].tobytes()), rest[end:]
 

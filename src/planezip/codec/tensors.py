@@ -48,9 +48,9 @@ def _bytes(tensor: torch.Tensor) -> Bytes:
         return np.empty(0, np.uint8)
     if tensor.requires_grad:
         tensor = tensor.detach()
-    if tensor.dim() == 0:
-        tensor = tensor.reshape(1)
-    return tensor.view(torch.uint8).numpy().reshape(-1)
+    if tensor.dim() != 1:
+        tensor = tensor.reshape(-1)
+    return tensor.view(torch.uint8).numpy()
 
 
 def item_bytes(name: str) -> int:
