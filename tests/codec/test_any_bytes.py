@@ -139,7 +139,6 @@ def test_every_bit_of_the_preamble_may_lie(original):
         except CorruptStreamError:
             refused += 1
             with pytest.raises(CorruptStreamError):
-                StreamView(stream, verify=False).bytes(0, 0)
                 describe(stream)
             continue
         told = describe(stream)

@@ -5,7 +5,9 @@ Torch is never imported from here: an object can only be a tensor if torch is lo
 
 import math
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -48,6 +50,15 @@ class Contents(NamedTuple):
         return len(self.shape) <= MAX_DIMENSIONS and spread < MAX_SPREAD
 
 
+_ARRAYS = (np.ndarray, np.generic)
+
+
+@cache
+def tensors() -> ModuleType:
+    """The module for torch tensors; ImportError if there is no torch."""
+    return import_module("planezip.codec.tensors")
+
+
 def is_tensor(x: object) -> bool:
     """True if x is a torch tensor."""
     torch: Any = sys.modules.get("torch")
@@ -60,20 +71,23 @@ def flatten(x: Any) -> tuple[NDArray[np.uint8], Contents]:
     Raises:
         InputError: x is of a type that cannot be compressed.
     """
-    if is_tensor(x):
-        from planezip.codec import tensors
-
-        flat, dtype = tensors.flatten(x)
-        contents = Contents("torch", dtype, tuple(x.shape), flat.nbytes)
-        if not contents.shape_is_possible(x.element_size()):
-            raise InputError("cannot compress a tensor of so many dimensions or so large ones")
-        return flat, contents
-    if isinstance(x, np.ndarray | np.generic):
+    if isinstance(x, _ARRAYS):
         return _flatten_array(x)
+    if is_tensor(x):
+        flat, dtype = tensors().flatten(x)
+        contents = Contents("torch", dtype, tuple(x.shape), flat.nbytes)
+        if flat.nbytes == 0 or x.dim() > MAX_DIMENSIONS:  # else its memory shows that it can be
+            _check_possible(contents, x.element_size())
+        return flat, contents
     if hasattr(x, "__dlpack__"):
         return _flatten_array(_from_dlpack(x))
     flat = byte_view(x, "compress")
     return flat, Contents("bytes", "", (), flat.nbytes)
+
+
+def _check_possible(contents: Contents, item_bytes: int) -> None:
+    if not contents.shape_is_possible(item_bytes):
+        raise InputError("cannot compress a tensor of so many dimensions or so large ones")
 
 
 def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:

@@ -157,6 +157,9 @@ def compressed_size(
     The preamble, which does not grow with the contents, is not counted. Arguments and errors are
     those of compress().
     """
-    flat, _, how = prepare(x, codec, symbol_bits, threads)
-    _, sizes, _ = engine.measure(flat, how.symbol_bits, 1 << how.codec, 1, how.threads)
-    return sizes[how.codec]
+    number = options.codec_id(codec)
+    flat, contents = adapter.flatten(x)
+    width = options.chosen_symbol_bits(symbol_bits, contents.symbol_bits)
+    count = options.thread_count(threads, flat.nbytes)
+    _, sizes, _ = engine.measure(flat, width, 1 << number, 1, count)
+    return sizes[number]

@@ -83,9 +83,13 @@ def check_chunks(chunks: Bytes, size_bytes: int) -> None:
 
 
 def decode(chunks: Bytes, how: Coding, out: Bytes) -> None:
-    """Fill `out` from chunks that check_chunks() has passed; CorruptStreamError if one is bad."""
+    """Fill `out` from the chunks of all of it, which check_chunks() has passed.
+
+    Raises:
+        CorruptStreamError: a chunk is bad.
+    """
     if out.nbytes <= SLICE_BYTES:
-        _native.decode(chunks[: span(chunks, out.nbytes)], *how, out)
+        _native.decode(chunks, *how, out)
         return
     start = 0
     for part, piece in zip(slices(out), chunk_slices(chunks, out.nbytes), strict=True):

@@ -18,7 +18,6 @@ from planezip.codec.format import (
     CODECS,
     FAMILIES,
     MAGIC,
-    MAX_DIMENSIONS,
     VERSION,
     CodecName,
     SymbolBits,
@@ -37,8 +36,8 @@ CHECKSUM = slice(_FIXED.size, _FIXED.size + _CHECKSUM.size)
 SMALL_BYTES = 1 << 16
 """Copying so little is quicker than working in place."""
 
-MAX_BYTES = CHECKSUM.stop + 1 + 255 + 8 * MAX_DIMENSIONS
-"""Bytes of the longest preamble."""
+MAX_BYTES = CHECKSUM.stop + 1 + 255 + 8 * 255
+"""Bytes of the longest preamble that a stream can announce; 64 dimensions are allowed."""
 
 
 class Preamble(NamedTuple):
@@ -107,18 +106,18 @@ def split(stream: Bytes, verify: bool = True) -> tuple[Preamble, Bytes]:
     Raises:
         CorruptStreamError: the stream is damaged, or no PlaneZip stream of a version known here.
     """
-    head = stream[: CHECKSUM.start].tobytes()
-    if head[:3] != MAGIC:
+    front = stream[:MAX_BYTES].tobytes()
+    fixed, checksum, rest = front[: _FIXED.size], front[CHECKSUM], front[CHECKSUM.stop :]
+    if fixed[:3] != MAGIC:
         raise CorruptStreamError("not a PlaneZip stream")
-    if len(head) < CHECKSUM.start or stream.nbytes <= CHECKSUM.stop:
+    if not rest:
         raise CorruptStreamError("the stream ends inside its preamble")
-    if head[3] != VERSION:
-        raise CorruptStreamError(f"format version {head[3]}; only version {VERSION} is known")
-    rest = stream[CHECKSUM.stop :]
-    if verify and stream[CHECKSUM].tobytes() != _digest(head, rest):
+    if fixed[3] != VERSION:
+        raise CorruptStreamError(f"format version {fixed[3]}; only version {VERSION} is known")
+    if verify and checksum != _digest(fixed, stream[CHECKSUM.stop :]):
         raise CorruptStreamError("the checksum does not match: the stream is damaged or truncated")
-    end = 1 + int(rest[0]) + 8 * head[_NDIM]
-    return _unpack(head, rest[:end].tobytes()), rest[end:]
+    size = 1 + rest[0] + 8 * fixed[_NDIM]
+    return _unpack(fixed, rest[:size]), stream[CHECKSUM.stop + size :]
 
 
 @lru_cache(256)  # programs restore the same shapes over and over

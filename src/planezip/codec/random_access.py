@@ -96,7 +96,7 @@ class StreamView:
             return
         chunks = self._chunks_from(at)
         if (at, end) == (start, stop):
-            engine.decode(chunks, how, out)
+            engine.decode(chunks[: engine.span(chunks, out.nbytes)], how, out)
             return
         for piece in engine.decode_slices(chunks, how, end - at):
             begin = max(start - at, 0)

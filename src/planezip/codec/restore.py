@@ -2,12 +2,13 @@
 
 import math
 import re
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planezip.codec.adapter import Contents, check_dtype, is_tensor
+from planezip.codec.adapter import Contents, check_dtype, is_tensor, tensors
 from planezip.errors import CorruptStreamError, InputError
 
 Bytes = NDArray[np.uint8]
@@ -37,6 +38,7 @@ def item_bytes(contents: Contents) -> int:
     return numpy_dtype(contents.dtype).itemsize
 
 
+@lru_cache(256)
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The dtype whose `.str` is `name`; CorruptStreamError if there is none."""
     try:
@@ -141,7 +143,6 @@ def _writable_buffer(out: Any) -> Bytes | None:
 
 def _tensors() -> Any:
     try:
-        from planezip.codec import tensors
+        return tensors()
     except ImportError:
         raise InputError("the stream holds a torch tensor; install torch to restore it") from None
-    return tensors
