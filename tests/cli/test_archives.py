@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+import planezip as library
 from planezip.codec import describe
 
 TENSORS = {
@@ -176,3 +177,15 @@ def test_conversions_that_are_killed_leave_the_old_file_or_the_new_one(tmp_path)
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as only Linux does")
 def test_files_larger_than_the_memory_allowed_are_converted(tmp_path):
     assert program("frugal.py", tmp_path) == "passed\n"
+
+
+def test_inspect_tells_about_sequences_and_their_torn_tails(here, succeed):
+    with library.SequenceWriter(here / "parts.plzs") as writer:
+        writer.append(TENSORS["layer.weight"])
+        writer.append(b"abc")
+    told = json.loads(succeed("inspect", "parts.plzs", "--json"))
+    assert (told["kind"], told["fault"]) == ("sequence", None)
+    assert [stream["shape"] for stream in told["streams"]] == [[30, 100], []]
+    with (here / "parts.plzs").open("ab") as file:
+        file.write(b"PLZS")
+    assert "torn from byte" in succeed("inspect", "parts.plzs")

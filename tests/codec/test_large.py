@@ -164,8 +164,8 @@ TEN_GB = """
 import numpy as np, sys, time
 import planezip
 contents = np.memmap(sys.argv[1], np.uint8, "r")
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     planezip.compressed_size(contents, "bdi", threads=1)
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)

@@ -18,7 +18,7 @@ from planezip.cli import options
 @click.option("--tensor", metavar="NAME", help="Of an archive, draw this tensor's bit planes.")
 @options.as_json
 def command(file: Path, tensor: str | None, as_json: bool) -> None:
-    """Say what FILE holds: a compressed stream or archive, or a trace, capture, plan or timeline.
+    """Say what FILE holds: compressed data, or a trace, capture, plan or timeline.
 
     Streams are read and checked whole. Of each tensor of an archive, one learns the type, the
     shape, the ratio, the shares of the encoders, and how much every bit plane tells.

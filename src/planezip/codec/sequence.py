@@ -16,16 +16,16 @@ import xxhash
 
 from planezip.codec.api import decompress
 from planezip.codec.durable import sync_folder
+from planezip.codec.format import SEQUENCE_MAGIC
 from planezip.codec.random_access import StreamView
 from planezip.codec.streaming import write_stream
 from planezip.errors import CorruptStreamError, InputError
 
-_MAGIC = b"PLZS"
 _HEADER = struct.Struct("<4sIQQ")  # magic, 0, bytes of the stream, checksum of these
 
 
 def _header(size: int) -> bytes:
-    summed = struct.pack("<4sIQ", _MAGIC, 0, size)
+    summed = struct.pack("<4sIQ", SEQUENCE_MAGIC, 0, size)
     return summed + struct.pack("<Q", xxhash.xxh3_64_intdigest(summed))
 
 
@@ -53,7 +53,7 @@ def _scan(file: BinaryIO) -> _Scan:
         stream = at + _HEADER.size
         if not any(header):
             fault = "torn"
-        elif not header.startswith(_MAGIC[: len(header)]):
+        elif not header.startswith(SEQUENCE_MAGIC[: len(header)]):
             fault, begins_well = "damaged", bool(streams)
         elif len(header) < _HEADER.size:
             fault = "torn"
