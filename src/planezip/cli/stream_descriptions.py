@@ -42,7 +42,7 @@ def archive_description(path: Path, tensor: str | None) -> Description:
 
 
 def sequence_description(path: Path) -> Description:
-    """Its streams one by one; all are read and checked whole, and what is wrong behind them told."""
+    """The streams of a sequence, all of them checked whole, and what is wrong behind them."""
     with SequenceReader(path) as reader:
         infos = [describe(reader.stream(index)) for index in range(len(reader))]
         fault = reader.fault
