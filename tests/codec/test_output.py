@@ -1,6 +1,7 @@
 """compress_bound() is enough for anything, and streams go into the caller's memory unharmed."""
 
 import mmap
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -100,3 +101,30 @@ def test_nothing_is_written_beyond_the_bound():
     memory = np.full(bound + 64, 0xA5, np.uint8)
     planezip.compress(contents, threads=2, out=memory[:bound])
     assert (memory[bound:] == 0xA5).all()
+
+
+def peak_bytes(call) -> int:
+    """Python's memory in use at most during a call, beyond what was in use before."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_no_memory_is_asked_for_beside_the_output(threads):
+    contents = np.random.default_rng(2).integers(0, 256, 20_000_000, np.uint8)
+    stream = planezip.compress(contents)
+    a_little = 200_000
+    bound = planezip.compress_bound(contents.nbytes)
+    out, back = bytearray(bound), np.empty_like(contents)
+    assert peak_bytes(lambda: planezip.compress(contents, threads=threads)) < bound + a_little
+    assert peak_bytes(lambda: planezip.compress(contents, threads=threads, out=out)) < a_little
+    assert peak_bytes(lambda: planezip.compressed_size(contents, threads=threads)) < a_little
+    length = contents.nbytes
+    assert peak_bytes(lambda: planezip.decompress(stream, threads=threads)) < length + a_little
+    assert peak_bytes(lambda: planezip.decompress(stream, out=back, threads=threads)) < a_little
+    raw = planezip.compress(contents.data)
+    assert peak_bytes(lambda: planezip.decompress(raw, threads=threads)) < length + a_little
