@@ -17,6 +17,13 @@ _DTYPES = {
 }
 
 
+_HUGE_PAGES_FROM = 4 << 20
+"""From this size on NumPy asks for huge pages, and torch does not: faulting small ones in takes
+longer than decoding."""
+
+_ALIGNMENT = 64  # of memory that torch allocates
+
+
 def flatten(tensor: torch.Tensor) -> tuple[Bytes, str]:
     """The tensor's bytes in row-major order and the name of its dtype.
 
@@ -62,8 +69,14 @@ def item_bytes(name: str) -> int:
 
 def empty(contents: Contents) -> tuple[Bytes, torch.Tensor]:
     """A new tensor's memory, and the tensor."""
-    tensor = torch.empty(contents.shape, dtype=_DTYPES[contents.dtype], device="cpu")
-    return _bytes(tensor), tensor
+    dtype = _DTYPES[contents.dtype]
+    if contents.byte_length < _HUGE_PAGES_FROM:
+        tensor = torch.empty(contents.shape, dtype=dtype, device="cpu")
+        return _bytes(tensor), tensor
+    memory = np.empty(contents.byte_length + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    flat = memory[start : start + contents.byte_length]
+    return flat, torch.from_numpy(flat).view(dtype).reshape(contents.shape)
 
 
 def matches(contents: Contents, out: torch.Tensor) -> bool:
