@@ -127,7 +127,7 @@ def _flatten_array(x: np.ndarray[Any, Any] | np.generic) -> tuple[NDArray[np.uin
         return np.empty(0, np.uint8), contents
     if not array.flags.c_contiguous:
         array = _contiguous_copy(array) if size > SLICE_BYTES else np.ascontiguousarray(array)
-    return array.reshape(-1).view(np.uint8), contents
+    return (array if array.ndim == 1 else array.reshape(-1)).view(np.uint8), contents
 
 
 @lru_cache(256)

@@ -11,7 +11,7 @@ from planezip.codec import adapter, engine, options, preamble, restore
 from planezip.codec.adapter import Contents
 from planezip.codec.engine import Coding
 from planezip.codec.format import CODECS
-from planezip.codec.preamble import CHECKSUM, SMALL_BYTES, Checksum, Preamble
+from planezip.codec.preamble import CHECKSUM, SMALL_BYTES, Checksum
 from planezip.errors import InputError
 
 Bytes = NDArray[np.uint8]
@@ -75,7 +75,7 @@ def prepare(
     number = options.codec_id(codec)
     flat, contents = adapter.flatten(x)
     width = options.chosen_symbol_bits(symbol_bits, contents.symbol_bits)
-    head = preamble.pack(Preamble(CODECS[number], width, contents))
+    head = preamble.pack(number, width, contents)
     return flat, head, Coding(number, width, options.thread_count(threads, flat.nbytes))
 
 

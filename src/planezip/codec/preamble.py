@@ -49,14 +49,13 @@ class Preamble(NamedTuple):
 
 
 @lru_cache(256)  # programs compress the same shapes over and over
-def pack(preamble: Preamble) -> bytes:
-    """The preamble's bytes, those of the checksum zero."""
-    contents = preamble.contents
+def pack(codec: int, symbol_bits: SymbolBits, contents: Contents) -> bytes:
+    """The bytes of a preamble, those of the checksum zero; `codec` is the number of one."""
     fixed = _FIXED.pack(
         MAGIC,
         VERSION,
-        CODECS.index(preamble.codec),
-        preamble.symbol_bits,
+        codec,
+        symbol_bits,
         FAMILIES.index(contents.family),
         len(contents.shape),
         contents.byte_length,
