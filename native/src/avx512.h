@@ -67,7 +67,7 @@ struct Avx512 : Portable<W> {
     }
 
     static bool read_verbatim_rest(BitReader& in, uint8_t* to, unsigned left, unsigned width) {
-        if (left > W - 4) return false;  // the top planes are seldom followed by verbatim ones only
+        if (left > Portable<W>::most_verbatim) return false;
         return read_verbatim<W>(in, to, left, width);
     }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned kPutBits = 56;  // the most that one put() or peek() handles
 
-// Writes to a buffer; may touch eight bytes beyond the last bit written.
+// Writes to a buffer; may touch sixteen bytes beyond the last bit written.
 class BitWriter {
 public:
     explicit BitWriter(uint8_t* to) : next_(to) {}
@@ -23,21 +23,22 @@ public:
         filled_ &= 7;
     }
 
-    // Appends a field of up to 64 bits.
+    // Appends a field of up to 64 bits, whose other bits are zero.
     void put_long(uint64_t value, unsigned count) {
-        if (count > 32) {
-            put(value & 0xFFFFFFFF, 32);
-            value >>= 32;
-            count -= 32;
-        }
-        put(value, count);
+        const uint64_t low = pending_ | value << filled_, high = value >> 1 >> (63 - filled_);
+        append(low, high, count);
     }
 
-    // Appends whole bytes; may read and write up to seven beyond.
+    // Appends a one, and a field of up to 64 bits.
+    void put_flagged(uint64_t value, unsigned count) {
+        const uint64_t low = pending_ | (value << 1 | 1) << filled_;
+        append(low, value >> (63 - filled_), count + 1);
+    }
+
+    // Appends whole bytes, a multiple of 2; may read up to seven beyond.
     void put_bytes(const uint8_t* from, unsigned count) {
-        unsigned i = 0;
-        for (; i + 4 <= count; i += 4) put(load<uint32_t>(from + i), 32);
-        for (; i < count; ++i) put(from[i], 8);
+        for (; count >= 8; from += 8, count -= 8) put_long(load<uint64_t>(from), 64);
+        put(load<uint64_t>(from) & low_bits<uint64_t>(8 * count), 8 * count);
     }
 
     // For whole vectors: where the bits go that come next, from bit filled() < 8 of the first byte
@@ -61,6 +62,17 @@ public:
     }
 
 private:
+    // Stores what is pending with what comes next, `count` bits more.
+    void append(uint64_t low, uint64_t high, unsigned count) {
+        store(next_, low);
+        store(next_ + 8, high);
+        filled_ += count;
+        next_ += filled_ / 8;
+        const unsigned done = filled_ & ~7u;
+        pending_ = done < 64 ? low >> done : high >> (done - 64);
+        filled_ &= 7;
+    }
+
     uint8_t* next_;
     uint64_t pending_ = 0;
     unsigned filled_ = 0;
@@ -90,11 +102,11 @@ public:
         return value;
     }
 
-    // Takes whole bytes, an even number.
+    // Takes whole bytes; may write up to seven beyond.
     void get_bytes(uint8_t* to, unsigned count) {
-        unsigned i = 0;
-        for (; i + 4 <= count; i += 4) store(to + i, static_cast<uint32_t>(get(32)));
-        if (i < count) store(to + i, static_cast<uint16_t>(get(16)));
+        const uint64_t end = bits_ + 8 * count;
+        for (unsigned i = 0; i < count; i += 8) store(to + i, get_long(64));
+        bits_ = end;
     }
 
     uint64_t bits() const { return bits_; }

@@ -85,6 +85,14 @@ inline uint64_t short_code(Plane x, bool coded, Plane full) {
     return coded ? with_position : five_bits;
 }
 
+inline void put_verbatim(BitWriter& out, Code run, uint64_t x, unsigned width) {
+    if (run.count) out.put(run.bits, run.count);
+    out.put_flagged(x, width);
+}
+inline void put_verbatim(BitWriter& out, Code run, uint32_t x, unsigned width) {
+    out.put(run.bits | (uint64_t{x} << 1 | 1) << run.count, run.count + 1 + width);
+}
+
 // Writes P planes down to plane `lowest`; the one below that, if any, is not zero if XORed.
 // planes[P] is the zero that the top plane is XORed with.
 template <unsigned P, class Plane>
@@ -93,29 +101,28 @@ inline void write_planes(BitWriter& out, const Plane* planes, const PlaneClasses
     static constexpr RunCodes<P> runs;
     const Plane full = low_bits<Plane>(width);
     const unsigned position_bits = field_bits(width);
+    const unsigned tail = lowest_bit(~classes.verbatim);  // begins what is verbatim down to the end
+    const unsigned head = tail < lowest ? lowest : tail;
     unsigned above = P;
-    for (uint64_t left = classes.nonzero >> lowest << lowest; left != 0;) {
+    for (uint64_t left = classes.nonzero >> head << head; left != 0;) {
         const unsigned b = highest_bit(left);
         left ^= uint64_t{1} << b;
         const Plane x = planes[b] ^ planes[b + 1];
         const Code run = runs.codes[above - b - 1];
         above = b;
         if (classes.verbatim >> b & 1) {
-            const uint64_t flagged = run.bits | uint64_t{1} << run.count;
-            if (width < kPutBits - 8) {
-                out.put(flagged | uint64_t{x} << run.count << 1, run.count + 1 + width);
-            } else {
-                out.put(flagged | uint64_t{x & 0xFFFFFFFF} << run.count << 1, run.count + 33);
-                out.put(uint64_t{x} >> 32, width - 32);
-            }
+            put_verbatim(out, run, x, width);
         } else {
             const bool coded = classes.coded >> b & 1;
             out.put(run.bits | short_code(x, coded, full) << run.count,
                     run.count + kLongCodeBits + (coded ? position_bits : 0));
         }
     }
-    const Code run = runs.codes[above - lowest];
+    const Code run = runs.codes[above - head];
     out.put(run.bits, run.count);
+    for (unsigned b = head; b-- > lowest;) {
+        put_verbatim(out, Code{}, planes[b] ^ planes[b + 1], width);
+    }
 }
 
 // Takes the rest of a plane's code, which begins with 0, off `in`. Returns the XORed plane, and the

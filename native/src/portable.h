@@ -68,6 +68,9 @@ struct Portable {
         in.get_bytes(bytes, count);
     }
 
+    // The top planes are seldom followed by verbatim ones only.
+    static constexpr unsigned most_verbatim = W == 16 ? 12 : 26;
+
     // If it can see that all `left` planes at hand are verbatim, reads them. False: nothing was
     // read, one or more may be verbatim.
     static bool read_verbatim_rest(BitReader&, uint8_t*, unsigned, unsigned) { return false; }

@@ -26,23 +26,21 @@ inline void size_block(const uint8_t* block, unsigned encodings, unsigned i, Chu
         set(kDbx, W + plane_code_bits<W + 1>(planes, N - 1));
     }
     const SymbolCounts<W> found = count_symbols<W>(block);
-    set(kZvc, N + W * found.survivors);
-    unsigned bx = 0;
-    if (encodings & (bit_of(kBx) | bit_of(kZbx))) {
-        const PlaneClasses planes = found.planes.classes();
-        keep(kBx, planes);
-        bx = plane_code_bits<W>(planes, N);
-        set(kBx, bx);
-    }
+    const unsigned survivors = popcount(found.mask);
+    set(kZvc, N + W * survivors);
+    if (!(encodings & (bit_of(kBx) | bit_of(kZbx)))) return;
+    const PlaneClasses planes = found.classes();
+    const unsigned bits = plane_code_bits<W>(planes, N);
+    keep(kBx, planes);
+    set(kBx, bits);
     if (!(encodings & bit_of(kZbx))) return;
-    if (found.survivors == N) {
-        set(kZbx, N + bx);  // nothing to remove: the planes of BX
-    } else if (found.survivors == 0) {
-        set(kZbx, N);
-    } else {
-        const PlaneClasses planes = survivor_classes<W>(block, found);
+    if (survivors == N) {  // nothing to remove: the planes of BX
         keep(kZbx, planes);
-        set(kZbx, N + plane_code_bits<W>(planes, found.survivors));
+        set(kZbx, N + bits);
+    } else {
+        const PlaneClasses left = found.survivor_classes();
+        keep(kZbx, left);
+        set(kZbx, N + (survivors ? plane_code_bits<W>(left, survivors) : 0));
     }
 }
 
