@@ -20,8 +20,8 @@ Bytes = NDArray[np.uint8]
 def compress_bound(size_bytes: int) -> int:
     """Bytes that `out` of compress() must have for any contents of `size_bytes`.
 
-    About 0.6 % more than the contents, and never less than a stream takes: contents that do not
-    compress are stored as they are.
+    Two bytes for every 4,096 of the contents, and the longest preamble, more than the contents:
+    what does not compress is stored as it is.
 
     Raises:
         InputError: size_bytes is not an integer of at least 0.
