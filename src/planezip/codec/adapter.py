@@ -90,6 +90,11 @@ def _check_possible(contents: Contents, item_bytes: int) -> None:
         raise InputError("cannot compress a tensor of so many dimensions or so large ones")
 
 
+def holds_objects(view: memoryview) -> bool:
+    """True if elements are, or contain, pointers to Python objects."""
+    return "O" in view.format
+
+
 def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:
     """The bytes of a bytes-like object, copied only if it is not contiguous.
 
@@ -103,6 +108,8 @@ def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:
         raise InputError(
             f"cannot {verb} an object of type {type(x).__name__}; give {kinds}a bytes-like object"
         ) from None
+    if holds_objects(view):
+        raise InputError(f"cannot {verb} a buffer of Python objects; give one of plain elements")
     if view.nbytes == 0:
         return np.empty(0, np.uint8)
     return np.frombuffer(view if view.c_contiguous else view.tobytes(), np.uint8)

@@ -27,6 +27,10 @@ class Measurement:
         return self.raw_bytes / self.wire_bytes[codec] if self.raw_bytes else 1.0
 
 
+MAX_STRIDE = 1 << 40
+"""A larger one, too, measures the first chunk alone."""
+
+
 def measure(
     x: Any,
     symbol_bits: int | None = None,
@@ -49,7 +53,7 @@ def measure(
         flat,
         options.chosen_symbol_bits(symbol_bits, contents.symbol_bits),
         (1 << len(CODECS)) - 1,
-        options.at_least("chunk_stride", chunk_stride, 1),
+        min(options.at_least("chunk_stride", chunk_stride, 1), MAX_STRIDE),
         options.thread_count(threads, flat.nbytes),
     )
     return Measurement(

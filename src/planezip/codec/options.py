@@ -28,7 +28,7 @@ def chosen_symbol_bits(symbol_bits: int | None, default: SymbolBits) -> SymbolBi
     """The symbol width asked for, or the default; InputError unless 16 or 32."""
     if symbol_bits is None:
         return default
-    if symbol_bits not in (16, 32):
+    if not isinstance(symbol_bits, int) or symbol_bits not in (16, 32):
         raise InputError(f"symbol_bits is {symbol_bits!r}; it can be 16 or 32")
     return 16 if symbol_bits == 16 else 32
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planezip.codec.adapter import Contents, check_dtype, is_tensor, tensors
+from planezip.codec.adapter import Contents, check_dtype, holds_objects, is_tensor, tensors
 from planezip.errors import CorruptStreamError, InputError
 
 Bytes = NDArray[np.uint8]
@@ -136,7 +136,7 @@ def _writable_buffer(out: Any) -> Bytes | None:
         view = memoryview(out)
     except TypeError:
         return None
-    if view.readonly or not view.c_contiguous:
+    if view.readonly or not view.c_contiguous or holds_objects(view):
         return None
     return np.frombuffer(view, np.uint8) if view.nbytes else np.empty(0, np.uint8)
 

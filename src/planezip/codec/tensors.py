@@ -1,5 +1,7 @@
 """Torch tensors as flat bytes, and back; the only file of the codec that imports torch."""
 
+import re
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -16,6 +18,8 @@ _DTYPES = {
     and not (name := str(dtype).removeprefix("torch.")).startswith(("qint", "quint"))
 }
 
+
+_SUB_BYTE = re.compile(r"torch\.(u?int[1-7]|bit)")
 
 _HUGE_PAGES_FROM = 4 << 20
 """From this size on NumPy asks for huge pages, and torch does not: faulting small ones in takes
@@ -45,6 +49,8 @@ def _check_plain(tensor: torch.Tensor) -> None:
         raise InputError("cannot compress a sparse or nested tensor; make it dense first")
     if tensor.is_quantized:
         raise InputError("cannot compress a quantized tensor; compress tensor.int_repr()")
+    if _SUB_BYTE.fullmatch(str(tensor.dtype)):
+        raise InputError(f"cannot compress a tensor of {tensor.dtype}; its elements are no bytes")
     if tensor.device.type != "cpu":
         raise InputError(f"cannot compress a tensor on device {tensor.device}; call .cpu() first")
 
@@ -91,4 +97,8 @@ def writable(out: torch.Tensor) -> Bytes | None:
     except InputError:
         return None
     plain = out.is_contiguous() and not (out.is_conj() or out.is_neg() or out.requires_grad)
-    return _bytes(out) if plain else None
+    if not plain:
+        return None
+    if not out.is_inference():
+        torch.autograd.graph.increment_version(out)  # autograd must see that it is overwritten
+    return _bytes(out)

@@ -45,8 +45,12 @@ def parse(file: Bytes) -> Array:
     try:
         shape, fortran_order, dtype = _READERS[np.lib.format.read_magic(head)](head)
         check_dtype(dtype)
-        data = file[head.tell() :]
+        header, data = file[: head.tell()], file[head.tell() :]
         fits = data.nbytes == byte_count(shape, 8 * dtype.itemsize)
+        # Other versions and spellings of a header are not written again: restored is bit for bit.
+        again = io.BytesIO()
+        write_header(again, dtype.str, shape, fortran_order)
+        fits = fits and again.getvalue() == header.tobytes()
     except Exception:  # NumPy's parser fails on foreign bytes in ways that it does not list
         return whole
     return Array(dtype.str, shape, fortran_order, data) if fits else whole

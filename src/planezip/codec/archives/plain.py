@@ -15,13 +15,13 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
     """Write the stream of a file; return the file's bytes."""
     file = map_path(source)
     array = npy_file.parse(file)
-    contents: memoryview | np.ndarray[Any, Any] = array.data.data
-    if array.dtype:
-        contents = np.ndarray(
-            array.shape, array.dtype, array.data, order="F" if array.fortran_order else "C"
-        )
-    with progress(array.data.nbytes) as advance, target.open("wb") as out:
-        write_stream(out, contents, settings.codec, settings.symbol_bits, settings.threads, advance)
+    contents: memoryview | np.ndarray[Any, Any] = file.data
+    symbol_bits = settings.symbol_bits or array.symbol_bits
+    # Streams are in row-major order: a file in the other order comes back only as bytes.
+    if array.dtype and not array.fortran_order:
+        contents = np.ndarray(array.shape, array.dtype, array.data)
+    with progress(file.nbytes) as advance, target.open("wb") as out:
+        write_stream(out, contents, settings.codec, symbol_bits, settings.threads, advance)
     return file.nbytes
 
 
