@@ -13,9 +13,6 @@ namespace planezip {
 // 64 bits, is less than 280 bytes, and vectors are read whole.
 constexpr size_t kReadSlack = 512;
 
-// How far behind a payload its writer may write: vectors are written whole.
-constexpr size_t kWriteSlack = 128;
-
 // How far behind the blocks of a chunk its planner and writer may read: two symbols.
 constexpr size_t kSourceSlack = 16;
 
@@ -47,8 +44,9 @@ struct ChunkFunctions {
     // Chooses how to encode a chunk; returns the bytes of its payload if it is encoded.
     size_t (*plan)(Codec, const uint8_t* src, unsigned blocks, ChunkPlan& plan);
 
-    // Writes the payload of a chunk that was planned to take less than its raw size.
-    void (*write)(Codec, const uint8_t* src, unsigned blocks, const ChunkPlan&, uint8_t* payload);
+    // Writes the payload of a chunk that was planned to take `size` bytes: these and no others.
+    void (*write)(Codec, const uint8_t* src, unsigned blocks, const ChunkPlan&, uint8_t* payload,
+                  size_t size);
 
     // Reads an encoded chunk's payload, behind which kReadSlack bytes are readable, writes
     // blocks * 128 bytes to dst and adds the blocks to tag_blocks[kTags]. Returns what is wrong, or
