@@ -1,6 +1,6 @@
 # Every target makes .venv itself; the second time it takes seconds.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench results clean
+.PHONY: help demo test test-slow lint fuzz fuzz-short bench results clean
 
 ARGS ?=
 .DELETE_ON_ERROR:
@@ -29,6 +29,12 @@ lint: .venv/installed ## check style, types and layers
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fuzz: ## fuzz the engine for 5 minutes under ASan and UBSan (needs clang)
+	fuzz/run 300
+
+fuzz-short: ## fuzz the engine for 30 seconds
+	fuzz/run 30
 
 demo: .venv/installed ## trace, capture, plan and simulate ResNet-50; writes out/demo
 	$(BIN)/planezip demo --out out/demo $(ARGS)

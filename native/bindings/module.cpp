@@ -1,7 +1,9 @@
 // Registers the engine's functions with Python; src/planezip/_native.pyi types them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
+#include "bytes_builder.h"
 #include "planezip.h"
 
 namespace nb = nanobind;
@@ -10,6 +12,7 @@ using namespace planezip;
 namespace {
 
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Writable = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
 using WritableBytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Coding coding(unsigned codec, unsigned symbol_bits) {
@@ -23,24 +26,38 @@ void require_positive(size_t count) {
     if (count == 0) throw nb::value_error("threads and stride are at least 1");
 }
 
-size_t bound(size_t bytes, unsigned threads) {
-    require_positive(threads);
-    return encode_bound(bytes, threads);
-}
-
 size_t encode_array(const Bytes& src, unsigned codec, unsigned symbol_bits, unsigned threads,
                     const WritableBytes& dst) {
     const Coding how = coding(codec, symbol_bits);
-    if (dst.size() < bound(src.size(), threads)) {
+    require_positive(threads);
+    if (dst.size() < encode_bound(src.size())) {
         throw nb::value_error("dst must have encode_bound() bytes");
     }
     nb::gil_scoped_release unlocked;
     return encode(src.data(), src.size(), how, threads, dst.data());
 }
 
+// As encode_array, into a new bytes object.
+nb::bytes encode_bytes(const Bytes& src, unsigned codec, unsigned symbol_bits, unsigned threads) {
+    const Coding how = coding(codec, symbol_bits);
+    require_positive(threads);
+    BytesBuilder built(encode_bound(src.size()));
+    size_t size;
+    {
+        nb::gil_scoped_release unlocked;
+        size = encode(src.data(), src.size(), how, threads, built.data());
+    }
+    return built.finish(size);
+}
+
 void check_array(const Bytes& stream, size_t bytes) {
     nb::gil_scoped_release unlocked;
     check_chunks(stream.data(), stream.size(), bytes);
+}
+
+size_t span_array(const Bytes& stream, size_t bytes) {
+    nb::gil_scoped_release unlocked;
+    return span_chunks(stream.data(), stream.size(), bytes);
 }
 
 void decode_array(const Bytes& stream, unsigned codec, unsigned symbol_bits, unsigned threads,
@@ -81,12 +98,18 @@ nb::tuple measure_array(const Bytes& src, unsigned symbol_bits, unsigned codecs,
                           as_list(found.encoder_blocks, kEncoders));
 }
 
-void raise_corrupt_stream(const std::exception_ptr& error, void*) {
+void set_error(const char* kind, const std::exception& error) {
+    const nb::object type = nb::module_::import_("planezip.errors").attr(kind);
+    PyErr_SetString(type.ptr(), error.what());
+}
+
+void raise_ours(const std::exception_ptr& error, void*) {
     try {
         std::rethrow_exception(error);
     } catch (const CorruptStream& corrupt) {
-        nb::object kind = nb::module_::import_("planezip.errors").attr("CorruptStreamError");
-        PyErr_SetString(kind.ptr(), corrupt.what());
+        set_error("CorruptStreamError", corrupt);
+    } catch (const UnusableLevel& unusable) {
+        set_error("InputError", unusable);
     }
 }
 
@@ -94,15 +117,26 @@ void raise_corrupt_stream(const std::exception_ptr& error, void*) {
 
 NB_MODULE(_native, m) {
     m.doc() = "The native codec engine of PlaneZip.";
-    nb::register_exception_translator(raise_corrupt_stream);
-    m.def("encode_bound", bound, nb::arg("bytes"), nb::arg("threads"));
+    nb::register_exception_translator(raise_ours);
+    m.def("encode_bound", encode_bound, nb::arg("bytes"));
+    m.def("level", level_name);
+    m.def("levels", level_names);
+    m.def("use_level", use_level, nb::arg("name"));
     m.def("encode", encode_array, nb::arg("src").noconvert(), nb::arg("codec"),
           nb::arg("symbol_bits"), nb::arg("threads"), nb::arg("dst").noconvert());
+    m.def("encode_bytes", encode_bytes, nb::arg("src").noconvert(), nb::arg("codec"),
+          nb::arg("symbol_bits"), nb::arg("threads"));
     m.def("check_chunks", check_array, nb::arg("stream").noconvert(), nb::arg("bytes"));
+    m.def("span_chunks", span_array, nb::arg("stream").noconvert(), nb::arg("bytes"));
     m.def("decode", decode_array, nb::arg("stream").noconvert(), nb::arg("codec"),
           nb::arg("symbol_bits"), nb::arg("threads"), nb::arg("dst").noconvert());
     m.def("inspect", inspect_array, nb::arg("stream").noconvert(), nb::arg("codec"),
           nb::arg("symbol_bits"), nb::arg("bytes"));
     m.def("measure", measure_array, nb::arg("src").noconvert(), nb::arg("symbol_bits"),
           nb::arg("codecs"), nb::arg("stride"), nb::arg("threads"));
+    nb::class_<BytesBuilder>(m, "BytesBuilder")
+        .def(nb::init<size_t>(), nb::arg("size"))
+        .def("memory",
+             [](BytesBuilder& self) { return Writable(self.data(), {self.size()}, nb::find(self)); })
+        .def("finish", &BytesBuilder::finish, nb::arg("size"));
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 namespace planezip {
 
@@ -19,6 +20,11 @@ constexpr unsigned kTags = 16;     // as many as any codec's tag field can name
 
 // The stream is not one that an encoder writes; what() says where and why.
 struct CorruptStream : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// The level asked for is none that this machine has; what() says which it has.
+struct UnusableLevel : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
@@ -40,8 +46,8 @@ struct Contents {
     uint64_t encoded_chunks;
 };
 
-// Bytes of scratch that encode() may write to for `bytes` of input.
-size_t encode_bound(size_t bytes, unsigned threads);
+// The most bytes that the chunk stream of `bytes` of contents can take.
+size_t encode_bound(size_t bytes);
 
 // Writes the chunk stream of src[0, bytes) to dst, which has encode_bound() bytes; returns its
 // size.
@@ -51,6 +57,11 @@ size_t encode(const uint8_t* src, size_t bytes, Coding coding, unsigned threads,
 // and number as many as `bytes` of contents need. Cheap: reads the headers only. A caller does this
 // before it allocates `bytes`.
 void check_chunks(const uint8_t* stream, size_t stream_bytes, size_t bytes);
+
+// Bytes that the chunks of the first `bytes` of contents take, at the head of a stream that may hold
+// more. `bytes` is all that the stream holds or a multiple of a chunk's 4,096. Throws CorruptStream
+// if the stream ends before. What lies between two such spans is a chunk stream of its own.
+size_t span_chunks(const uint8_t* stream, size_t stream_bytes, size_t bytes);
 
 // Writes the `bytes` that the stream holds to dst. Throws CorruptStream; dst[0, bytes) is then
 // unspecified. Reads only the stream and writes only dst[0, bytes), whatever the stream holds.
@@ -64,5 +75,16 @@ Contents inspect(const uint8_t* stream, size_t stream_bytes, Coding coding, size
 // (1 << codec) is set in `codecs`, without encoding them. chunk_stride >= 1.
 Sizes measure(const uint8_t* src, size_t bytes, unsigned symbol_bits, unsigned codecs,
               size_t chunk_stride, unsigned threads);
+
+// The level in use: which instructions the engine runs on. It is the one that the environment
+// variable PLANEZIP_LEVEL names, else the fastest that this machine has. Speeds differ, results do
+// not. All functions above throw UnusableLevel if the variable names no level of this machine.
+std::string level_name();
+
+// The levels that this machine has, fastest first, separated by ", ".
+std::string level_names();
+
+// Changes the level in use for the whole process. Throws UnusableLevel.
+void use_level(const std::string& name);
 
 }  // namespace planezip

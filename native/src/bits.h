@@ -29,20 +29,25 @@ constexpr Word low_bits(unsigned count) {
 }
 
 inline unsigned popcount(uint64_t x) {
+#ifdef __POPCNT__
+    return static_cast<unsigned>(__builtin_popcountll(x));
+#else
     x -= (x >> 1) & 0x5555555555555555;
     x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333);
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
     return static_cast<unsigned>((x * 0x0101010101010101) >> 56);
+#endif
 }
 
 // Index of the lowest set bit; x != 0.
 inline unsigned lowest_bit(uint64_t x) { return static_cast<unsigned>(__builtin_ctzll(x)); }
 
+// Index of the highest set bit; x != 0.
+inline unsigned highest_bit(uint64_t x) { return 63 - static_cast<unsigned>(__builtin_clzll(x)); }
+
 // Bits of a field that holds 0 ... count - 1; count >= 1.
 constexpr unsigned field_bits(unsigned count) {
-    unsigned bits = 0;
-    while ((1u << bits) < count) ++bits;
-    return bits;
+    return count == 1 ? 0 : 32 - static_cast<unsigned>(__builtin_clz(count - 1));
 }
 
 }  // namespace

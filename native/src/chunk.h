@@ -1,4 +1,8 @@
-// Chunks of up to 32 blocks: the skeleton that a level instantiates.
+// Chunks of up to 32 blocks: the skeleton that every level fills with its stages.
+//
+// Stages<W> of a level is a struct of static functions, see portable.h. To write a chunk, all its
+// blocks are sized, tags are chosen, and each block is written under its tag. To read one, all its
+// blocks are parsed into the memory of their contents, then restored there.
 #pragma once
 
 #include "bdi.h"
@@ -8,110 +12,164 @@
 namespace planezip {
 namespace {
 
-// ---- writing
-
-template <unsigned W>
-inline void write_planezip(BitWriter& out, const uint8_t* block) {
-    const Tag tag = size_block<W>(block, kAllEncodings).smallest();
-    out.put(tag, kPlanezipTagBits);
-    write_block<W>(out, tag, block);
-}
-
-template <unsigned W>
-inline void write_single(BitWriter& out, Tag encoding, const uint8_t* block) {
-    const bool encoded = size_block<W>(block, bit_of(encoding)).bits[encoding] < kBlockBits;
-    out.put(encoded, kSingleTagBits);
-    write_block<W>(out, encoded ? encoding : kRaw, block);
-}
-
-inline void write_bdi_tagged(BitWriter& out, const uint8_t* block) {
-    const unsigned tag = bdi_tag(block);
-    out.put(tag, kBdiTagBits);
-    write_bdi(out, tag, block);
-}
-
-template <unsigned W>
-size_t encode_chunk(Codec codec, const uint8_t* src, unsigned blocks, uint8_t* payload) {
-    BitWriter out(payload);
-    for (unsigned i = 0; i < blocks; ++i) {
-        const uint8_t* block = src + i * kBlockBytes;
-        switch (codec) {
-            case Codec::planezip: write_planezip<W>(out, block); break;
-            case Codec::bdi: write_bdi_tagged(out, block); break;
-            default: write_single<W>(out, single_encoding(codec), block);
-        }
-    }
-    return out.finish();
-}
-
-// ---- reading
-
 constexpr unsigned tag_bits(Codec codec) {
     return codec == Codec::planezip ? kPlanezipTagBits
            : codec == Codec::bdi    ? kBdiTagBits
                                     : kSingleTagBits;
 }
 
-// Reads one block, tag included, and counts it; returns what is wrong, or null.
-template <unsigned W>
-inline const char* read_tagged(BitReader& in, Codec codec, uint8_t* block, uint64_t* tag_blocks) {
-    const auto tag = static_cast<unsigned>(in.get(tag_bits(codec)));
-    ++tag_blocks[tag];
-    if (codec == Codec::bdi) return read_bdi(in, tag, block);
-    if (codec == Codec::planezip || tag == kRaw) return read_block<W>(in, tag, block);
-    return read_block<W>(in, single_encoding(codec), block);
+// ---- sizing and choosing
+
+// The tag with the fewest bits of the encodings asked for, the lowest of equals.
+inline void choose(ChunkPlan& plan, unsigned encodings) {
+    for (unsigned i = 0; i < kChunkBlocks; ++i) {
+        plan.tags[i] = kRaw;
+        plan.chosen_bits[i] = kBlockBits;
+    }
+    for (Tag tag : {kZvc, kDbx, kBx, kZbx}) {
+        if (!(encodings & bit_of(tag))) continue;
+        for (unsigned i = 0; i < kChunkBlocks; ++i) {
+            const bool better = plan.bits[tag][i] < plan.chosen_bits[i];
+            plan.tags[i] = better ? static_cast<uint8_t>(tag) : plan.tags[i];
+            plan.chosen_bits[i] = better ? plan.bits[tag][i] : plan.chosen_bits[i];
+        }
+    }
 }
 
-template <unsigned W>
-const char* decode_chunk(Codec codec, const uint8_t* payload, size_t size, unsigned blocks,
-                         uint8_t* dst, uint64_t* tag_blocks) {
+inline void choose_bdi(const uint8_t* src, unsigned blocks, ChunkPlan& plan) {
+    for (unsigned i = 0; i < blocks; ++i) {
+        const unsigned tag = bdi_tag(src + i * kBlockBytes);
+        plan.tags[i] = static_cast<uint8_t>(tag);
+        plan.chosen_bits[i] = static_cast<uint16_t>(bdi_bits(tag));
+    }
+}
+
+// Bits of the chosen blocks with their tags.
+inline uint64_t total_bits(const ChunkPlan& plan, Codec codec, unsigned blocks) {
+    uint64_t bits = blocks * tag_bits(codec);
+    for (unsigned i = 0; i < blocks; ++i) bits += plan.chosen_bits[i];
+    return bits;
+}
+
+template <class Stages>
+size_t plan_chunk(Codec codec, const uint8_t* src, unsigned blocks, ChunkPlan& plan) {
+    if (codec == Codec::bdi) {
+        choose_bdi(src, blocks, plan);
+    } else {
+        const unsigned encodings =
+            codec == Codec::planezip ? kAllEncodings : bit_of(single_encoding(codec));
+        Stages::size_blocks(src, blocks, encodings, plan);
+        choose(plan, encodings);
+    }
+    return static_cast<size_t>(total_bits(plan, codec, blocks) + 7) / 8;
+}
+
+template <class Stages>
+void size_chunk(const uint8_t* src, unsigned blocks, unsigned codecs, ChunkSizes& sizes) {
+    const auto asked = [codecs](Codec codec) { return (codecs >> unsigned(codec) & 1) != 0; };
+    ChunkPlan plan;
+    const auto add = [&](Codec codec) {
+        sizes.bits[unsigned(codec)] += total_bits(plan, codec, blocks);
+    };
+    constexpr Codec singles[] = {Codec::zvc, Codec::bpc, Codec::bx, Codec::zbx};
+    unsigned encodings = asked(Codec::planezip) ? kAllEncodings : 0;
+    for (Codec codec : singles) encodings |= asked(codec) ? bit_of(single_encoding(codec)) : 0;
+    if (encodings) Stages::size_blocks(src, blocks, encodings, plan);
+    for (Codec codec : singles) {
+        if (!asked(codec)) continue;
+        choose(plan, bit_of(single_encoding(codec)));
+        add(codec);
+    }
+    if (asked(Codec::planezip)) {
+        choose(plan, kAllEncodings);
+        add(Codec::planezip);
+        for (unsigned i = 0; i < blocks; ++i) ++sizes.tag_blocks[plan.tags[i]];
+    }
+    if (asked(Codec::bdi)) {
+        choose_bdi(src, blocks, plan);
+        add(Codec::bdi);
+    }
+}
+
+// ---- writing
+
+// How far behind a block its writer may write: a vector and two words.
+constexpr unsigned kOvershoot = 80;
+
+// The first of the last blocks, behind which there is less room than that.
+inline unsigned first_without_room(Codec codec, const ChunkPlan& plan, unsigned blocks) {
+    unsigned first = blocks;
+    for (unsigned bits = 0; first > 0 && bits < 8 * kOvershoot + 8;) {
+        bits += tag_bits(codec) + plan.chosen_bits[--first];
+    }
+    return first;
+}
+
+template <class Stages>
+void write_chunk(Codec codec, const uint8_t* src, unsigned blocks, const ChunkPlan& plan,
+                 uint8_t* payload, size_t size) {
+    uint8_t buffer[kBlockBytes + 2 * kOvershoot + 16];  // for the last blocks
+    uint8_t* place = payload;                           // of what is in the buffer
+    const unsigned first_in_buffer = first_without_room(codec, plan, blocks);
+    BitWriter out(payload);
+    for (unsigned i = 0; i < blocks; ++i) {
+        const uint8_t* block = src + i * kBlockBytes;
+        const unsigned tag = plan.tags[i];
+        if (i == first_in_buffer) {
+            place = out.next();
+            out.move_to(buffer);
+        }
+        if (codec == Codec::bdi) {
+            out.put(tag, kBdiTagBits);
+            write_bdi(out, tag, block);
+        } else {
+            const bool planezip = codec == Codec::planezip;
+            out.put(planezip ? tag : tag != kRaw, planezip ? kPlanezipTagBits : kSingleTagBits);
+            write_block<Stages>(out, static_cast<Tag>(tag), block,
+                                classes_of(plan.classes[tag], i));
+        }
+    }
+    out.finish();
+    std::memcpy(place, buffer, static_cast<size_t>(payload + size - place));
+}
+
+// ---- reading
+
+template <class Stages>
+const char* read_chunk(Codec codec, const uint8_t* payload, size_t size, unsigned blocks,
+                       uint8_t* dst, uint64_t* tag_blocks) {
     BitReader in(payload);
     const uint64_t end = 8 * static_cast<uint64_t>(size);
+    Parsed<Stages::width> parsed[kChunkBlocks];
     for (unsigned i = 0; i < blocks; ++i) {
-        if (const char* fault = read_tagged<W>(in, codec, dst + i * kBlockBytes, tag_blocks)) {
-            return fault;
+        auto tag = static_cast<unsigned>(in.get(tag_bits(codec)));
+        uint8_t* block = dst + i * kBlockBytes;
+        ++tag_blocks[tag];
+        const char* fault;
+        if (codec == Codec::bdi) {
+            parsed[i].tag = kRaw;
+            fault = read_bdi(in, tag, block);
+        } else {
+            if (codec != Codec::planezip && tag != kRaw) tag = single_encoding(codec);
+            fault = parse_block<Stages>(in, tag, block, parsed[i]);
         }
+        if (fault) return fault;
         if (in.bits() > end) return "a block goes past the end of its chunk";
     }
     if (end - in.bits() >= 8) return "a chunk has bytes behind its last block";
     if (end != in.bits() && in.get(static_cast<unsigned>(end - in.bits())) != 0) {
         return "the padding of a chunk is not zero";
     }
+    for (unsigned i = 0; i < blocks; ++i) {
+        restore_block<Stages>(parsed[i], dst + i * kBlockBytes);
+    }
     return nullptr;
 }
 
-// ---- sizing
-
-template <unsigned W>
-inline void add_block_sizes(const uint8_t* block, unsigned codecs, ChunkSizes& sizes) {
-    const auto asked = [codecs](Codec codec) { return (codecs >> unsigned(codec) & 1) != 0; };
-    const bool all = asked(Codec::planezip);
-    unsigned encodings = all ? kAllEncodings : 0;
-    for (Codec codec : {Codec::zvc, Codec::bpc, Codec::bx, Codec::zbx}) {
-        if (asked(codec)) encodings |= bit_of(single_encoding(codec));
-    }
-    if (encodings) {
-        const BlockSizes found = size_block<W>(block, encodings);
-        for (Codec codec : {Codec::zvc, Codec::bpc, Codec::bx, Codec::zbx}) {
-            const unsigned bits = asked(codec) ? found.bits[single_encoding(codec)] : 0;
-            sizes.bits[unsigned(codec)] += kSingleTagBits + (bits < kBlockBits ? bits : kBlockBits);
-        }
-        if (all) {
-            const Tag tag = found.smallest();
-            ++sizes.tag_blocks[tag];
-            sizes.bits[unsigned(Codec::planezip)] += kPlanezipTagBits + found.bits[tag];
-        }
-    }
-    if (asked(Codec::bdi)) {
-        sizes.bits[unsigned(Codec::bdi)] += kBdiTagBits + bdi_bits(bdi_tag(block));
-    }
-}
-
-template <unsigned W>
-void size_chunk(const uint8_t* src, unsigned blocks, unsigned codecs, ChunkSizes& sizes) {
-    for (unsigned i = 0; i < blocks; ++i) {
-        add_block_sizes<W>(src + i * kBlockBytes, codecs, sizes);
-    }
+// The functions of a level with these stages, for one symbol width.
+template <class Stages>
+constexpr ChunkFunctions chunk_functions() {
+    return {plan_chunk<Stages>, write_chunk<Stages>, read_chunk<Stages>, size_chunk<Stages>};
 }
 
 }  // namespace

@@ -12,161 +12,122 @@
 namespace planezip {
 namespace {
 
-// XORed numbers counted plane by plane; `pre` collects the numbers before the XOR.
-template <unsigned W>
-struct PlaneCounts {
-    using Vector = typename Lanes<W>::Vector;
-    Ones<Vector> ones;
-    Vector full = ~Vector{};
-    Vector adjacent = {}, pre = {};
-
-    PlaneClasses classes() const { return classes(fold_and<W>(full), fold_or<W>(adjacent)); }
-
-    PlaneClasses classes(uint64_t full_planes, uint64_t adjacent_pairs) const {
-        const auto counted = fold<W>(ones);
-        const uint64_t two = counted.two & ~uint64_t{counted.three};
-        return {counted.one, full_planes, fold_or<W>(pre),
-                (counted.one & ~uint64_t{counted.two}) | (two & adjacent_pairs)};
-    }
-};
-
-template <unsigned W>
-inline typename Lanes<W>::Vector xored(const typename Lanes<W>::Vector& numbers) {
-    return numbers ^ (numbers >> 1);
-}
-
 // The symbols from symbol i of a block on.
 template <unsigned W>
-inline typename Lanes<W>::Vector lanes_at(const uint8_t* block, unsigned i) {
-    return load<typename Lanes<W>::Vector>(block + i * sizeof(typename Width<W>::Symbol));
+inline typename SymbolLanes<W>::Vector lanes_at(const uint8_t* block, unsigned i) {
+    return load<typename SymbolLanes<W>::Vector>(block + i * sizeof(typename Width<W>::Symbol));
 }
+
+// A block of XORed numbers counted plane by plane; `pre` collects the numbers before the XOR.
+template <unsigned W>
+struct PlaneCounts {
+    using L = SymbolLanes<W>;
+    using Vector = typename L::Vector;
+    using Plane = typename L::Plane;
+    Vector xored[L::vectors];
+    Ones<Vector> ones;
+    Vector full = ~Vector{}, pre = {};
+
+    // Adds vector k; lanes in `beyond` hold no number, but zero.
+    void add(unsigned k, const Vector& numbers, const Vector& x, const Vector& beyond = Vector{}) {
+        xored[k] = x;
+        ones.add(x);
+        full &= x | beyond;
+        pre |= numbers;
+    }
+
+    // The classes if the planes in `full_planes` are all ones, and those of the symbols in `kept`
+    // alone are looked at: all others have no ones.
+    PlaneClasses classes(uint64_t full_planes, Plane kept) const {
+        const auto counted = fold<W>(ones);
+        const uint64_t coded = counted.one & ~full_planes & fold_or<W>(pre);
+        uint64_t verbatim = coded & counted.two;
+        for (uint64_t pairs = verbatim & ~counted.three; pairs != 0; pairs &= pairs - 1) {
+            const Plane x = plane(lowest_bit(pairs));
+            const Plane lowest = x & (Plane{0} - x);
+            // All that is kept beyond the next above the lowest: a borrow runs up to that.
+            const Plane beyond = (kept ^ lowest) - lowest;
+            if (((x ^ lowest) & beyond) == 0) verbatim ^= pairs & (0 - pairs);
+        }
+        return {counted.one, coded, verbatim};
+    }
+
+private:
+    Plane plane(unsigned b) const {
+        Vector tops[L::vectors];
+        for (unsigned k = 0; k < L::vectors; ++k) tops[k] = xored[k] << (W - 1 - b);
+        return top_bits<W>(tops);
+    }
+};
 
 // What one pass over the symbols finds out for ZVC, BX and ZBX.
 template <unsigned W>
 struct SymbolCounts {
+    using Plane = typename Width<W>::Plane;
     PlaneCounts<W> planes;
-    typename Lanes<W>::Vector full_survivors;  // all ones among the symbols that are not zero
-    unsigned survivors;
+    typename SymbolLanes<W>::Vector full_survivors;  // all ones among the symbols that are not zero
+    Plane mask;                                      // of these
+
+    PlaneClasses classes() const {
+        return planes.classes(fold_and<W>(planes.full), static_cast<Plane>(~Plane{0}));
+    }
+    PlaneClasses survivor_classes() const {
+        return planes.classes(fold_and<W>(full_survivors), mask);
+    }
 };
 
 template <unsigned W>
 inline SymbolCounts<W> count_symbols(const uint8_t* block) {
-    using L = Lanes<W>;
+    using L = SymbolLanes<W>;
     using Vector = typename L::Vector;
     SymbolCounts<W> found = {};
     found.full_survivors = ~Vector{};
-    Vector zeros = {};
+    Vector zeros[L::vectors];
     for (unsigned k = 0; k < L::vectors; ++k) {
         const Vector symbols = lanes_at<W>(block, k * L::count);
-        const Vector x = xored<W>(symbols);
-        Vector neighbours = xored<W>(lanes_at<W>(block, k * L::count + 1));
-        if (k + 1 == L::vectors) neighbours &= clear_last<W>(1);
-        const Vector zero = (Vector)(symbols == 0);
-        found.planes.ones.add(x);
-        found.planes.full &= x;
-        found.planes.adjacent |= x & neighbours;
-        found.planes.pre |= symbols;
-        found.full_survivors &= x | zero;
-        zeros -= zero;
+        const Vector x = symbols ^ (symbols >> 1);
+        zeros[k] = (Vector)(symbols == 0);
+        found.planes.add(k, symbols, x);
+        found.full_survivors &= x | zeros[k];
     }
-    found.survivors = Width<W>::symbols - fold_sum<W>(zeros);
+    found.mask = ~top_bits<W>(zeros);
     return found;
 }
-
-// Gathers the top bits of all lanes of a block, whose other bits are zero, into a plane.
-template <unsigned W>
-struct TopBits {
-    using L = Lanes<W>;
-    using Plane = typename L::Plane;
-    // A part collects W bits of the plane from as many vectors as it takes: in lane i, the bits i,
-    // i + L::count, ... of these, all at distances of L::count.
-    static constexpr unsigned parts = Width<W>::symbols / W;
-    static constexpr unsigned per_part = L::vectors / parts;
-    typename L::Vector part[parts] = {};
-
-    void add(unsigned k, const typename L::Vector& tops) {
-        part[k / per_part] |= tops >> (W - 1 - k % per_part * L::count);
-    }
-
-    Plane plane() const {
-        typename L::Vector weights = {};
-        for (unsigned i = 0; i < L::count; ++i) weights[i] = 1u << i;
-        Plane plane = 0;
-        for (unsigned p = 0; p < parts; ++p) plane |= Plane{fold_or<W>(part[p] * weights)} << p * W;
-        return plane;
-    }
-};
 
 // The mask of the symbols that are not zero.
 template <unsigned W>
 inline typename Width<W>::Plane nonzero_mask(const uint8_t* block) {
-    using L = Lanes<W>;
-    TopBits<W> zeros;
+    using L = SymbolLanes<W>;
+    typename L::Vector zeros[L::vectors];
     for (unsigned k = 0; k < L::vectors; ++k) {
-        const auto zero = (typename L::Vector)(lanes_at<W>(block, k * L::count) == 0);
-        zeros.add(k, zero & (typename L::Vector{} + Width<W>::top));
+        zeros[k] = (typename L::Vector)(lanes_at<W>(block, k * L::count) == 0);
     }
-    return ~zeros.plane();
+    return ~top_bits<W>(zeros);
 }
 
-// The classes of the planes of the survivors.
-template <unsigned W>
-inline PlaneClasses survivor_classes(const uint8_t* block, const SymbolCounts<W>& found) {
-    using Symbol = typename Width<W>::Symbol;
-    const auto counted = fold<W>(found.planes.ones);
-    Symbol adjacent = 0;
-    if (counted.two & ~counted.three) {  // else no plane has just two ones, adjacent or not
-        Symbol survivors[Width<W>::symbols] = {};
-        compact<W>(block, nonzero_mask<W>(block), survivors);
-        for (unsigned j = 0; j + 1 < Width<W>::symbols; ++j) {
-            const Symbol x = survivors[j] ^ (survivors[j] >> 1);
-            const Symbol neighbour = survivors[j + 1] ^ (survivors[j + 1] >> 1);
-            adjacent |= x & neighbour;
-        }
-    }
-    return found.planes.classes(fold_and<W>(found.full_survivors), adjacent);
-}
-
-// Differences of the symbols from i on to their right neighbours, and in `borrows`, at the top bit
-// of each lane, their signs.
-template <unsigned W>
-inline typename Lanes<W>::Vector deltas_at(const uint8_t* block, unsigned i,
-                                           typename Lanes<W>::Vector& borrows) {
-    using Vector = typename Lanes<W>::Vector;
-    const Vector left = lanes_at<W>(block, i), right = lanes_at<W>(block, i + 1);
-    const Vector deltas = right - left;
-    borrows = ((~right & left) | (~(right ^ left) & deltas)) & (Vector{} + Width<W>::top);
-    return deltas;
-}
-
-// The classes of the W + 1 planes of the differences.
+// The classes of the W + 1 planes of the differences of the symbols to their right neighbours.
 template <unsigned W>
 inline PlaneClasses delta_classes(const uint8_t* block) {
-    using L = Lanes<W>;
+    using L = SymbolLanes<W>;
     using Vector = typename L::Vector;
-    PlaneCounts<W> planes;
-    TopBits<W> signs;
+    PlaneCounts<W> planes = {};
+    Vector borrows[L::vectors];
     for (unsigned k = 0; k < L::vectors; ++k) {
-        Vector borrows, next_borrows;
-        Vector deltas = deltas_at<W>(block, k * L::count, borrows);
-        const Vector next = deltas_at<W>(block, k * L::count + 1, next_borrows);
-        Vector neighbours = xored<W>(next) ^ next_borrows;
-        Vector beyond = {};
+        const Vector left = lanes_at<W>(block, k * L::count);
+        const Vector right = lanes_at<W>(block, k * L::count + 1);
+        Vector deltas = right - left;
+        borrows[k] = (Vector)(right < left);
         if (k + 1 == L::vectors) {
             deltas &= clear_last<W>(1);
-            borrows &= clear_last<W>(1);
-            neighbours &= clear_last<W>(2);
-            beyond = ~clear_last<W>(1);
+            borrows[k] &= clear_last<W>(1);
         }
-        const Vector x = xored<W>(deltas) ^ borrows;
-        planes.ones.add(x);
-        planes.full &= x | beyond;
-        planes.adjacent |= x & neighbours;
-        planes.pre |= deltas;
-        signs.add(k, borrows);
+        const Vector beyond = k + 1 == L::vectors ? ~clear_last<W>(1) : Vector{};
+        planes.add(k, deltas, deltas ^ ((deltas >> 1) | (borrows[k] << (W - 1))), beyond);
     }
-    PlaneClasses classes = planes.classes();
-    classes.set_top(W, signs.plane(), Width<W>::symbols - 1);
+    constexpr unsigned count = Width<W>::symbols - 1;
+    constexpr auto kept = low_bits<typename L::Plane>(count);
+    PlaneClasses classes = planes.classes(fold_and<W>(planes.full), kept);
+    classes.set_top(W, top_bits<W>(borrows), count);
     return classes;
 }
 

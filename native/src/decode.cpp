@@ -1,5 +1,5 @@
+#include <mutex>
 #include <string>
-#include <vector>
 
 #include "bits.h"
 #include "input.h"
@@ -59,7 +59,7 @@ void read_chunk(const Reader& reader, Codec codec, const ChunkFunctions& functio
         payload = with_slack;
     }
     ++contents.encoded_chunks;
-    if (const char* fault = functions.decode(codec, payload, size, reader.blocks(), dst,
+    if (const char* fault = functions.read(codec, payload, size, reader.blocks(), dst,
                                              contents.tag_blocks)) {
         refuse(reader.index, fault);
     }
@@ -83,42 +83,88 @@ void read_contents(const Reader& reader, Codec codec, const ChunkFunctions& func
     (partial ? read_partial_chunk : read_chunk)(reader, codec, functions, dst, contents);
 }
 
-// Readers at the first chunk of each worker. Throws unless the chunks span the stream exactly.
-std::vector<Reader> split(const uint8_t* stream, size_t stream_bytes, size_t bytes,
-                          unsigned workers) {
-    const size_t chunks = chunk_count(bytes);
-    std::vector<Reader> readers;
-    Reader reader{stream, stream + stream_bytes, bytes};
-    for (unsigned worker = 0; worker < workers; ++worker) {
-        readers.push_back(reader);
-        const Range range = share(chunks, workers, worker);
-        while (reader.index < range.end) reader.advance();
+// Deals out the chunks of a stream in order, to threads that decode them at the same time, and
+// keeps the fault of the lowest chunk that has one.
+class Dealer {
+public:
+    Dealer(const uint8_t* stream, size_t stream_bytes, size_t bytes)
+        : reader_{stream, stream + stream_bytes, bytes}, chunks_(chunk_count(bytes)) {}
+
+    // Sets `first` at the next chunks and returns how many they are; 0 if none are left, or one has
+    // a fault.
+    size_t deal(Reader& first) {
+        const std::lock_guard<std::mutex> guard(lock_);
+        if (fault_) return 0;
+        first = reader_;
+        try {
+            while (reader_.index < std::min(first.index + kHand, chunks_)) reader_.advance();
+        } catch (const CorruptStream&) {
+            note(reader_.index);
+        }
+        return reader_.index - first.index;
     }
-    if (reader.left() != 0) throw CorruptStream("there are bytes behind the last chunk");
-    return readers;
-}
+
+    // To be called where a chunk's fault was caught.
+    void fault(size_t chunk) {
+        const std::lock_guard<std::mutex> guard(lock_);
+        note(chunk);
+    }
+
+    // Throws the fault that was kept, and if the stream does not end with its last chunk.
+    void finish() const {
+        if (fault_) std::rethrow_exception(fault_);
+        if (reader_.left() != 0) throw CorruptStream("there are bytes behind the last chunk");
+    }
+
+private:
+    static constexpr size_t kHand = 8;
+
+    void note(size_t chunk) {
+        if (fault_ && chunk >= faulty_) return;
+        fault_ = std::current_exception();
+        faulty_ = chunk;
+    }
+
+    std::mutex lock_;
+    Reader reader_;
+    const size_t chunks_;
+    std::exception_ptr fault_;
+    size_t faulty_ = 0;
+};
 
 }  // namespace
 
+size_t span_chunks(const uint8_t* stream, size_t stream_bytes, size_t bytes) {
+    Reader reader{stream, stream + stream_bytes, bytes};
+    while (reader.index < chunk_count(bytes)) reader.advance();
+    return static_cast<size_t>(reader.next - stream);
+}
+
 void check_chunks(const uint8_t* stream, size_t stream_bytes, size_t bytes) {
-    split(stream, stream_bytes, bytes, 1);
+    if (span_chunks(stream, stream_bytes, bytes) != stream_bytes) {
+        throw CorruptStream("there are bytes behind the last chunk");
+    }
 }
 
 void decode(const uint8_t* stream, size_t stream_bytes, Coding coding, unsigned threads,
             uint8_t* dst, size_t bytes) {
     const ChunkFunctions& functions = level().width(coding.symbol_bits);
-    const size_t chunks = chunk_count(bytes);
-    const unsigned workers = worker_count(chunks, threads);
-    const std::vector<Reader> readers = split(stream, stream_bytes, bytes, workers);
-    for_each_worker(workers, [&](unsigned worker) {
+    Dealer dealer(stream, stream_bytes, bytes);
+    for_each_worker(worker_count(chunk_count(bytes), threads), [&](unsigned) {
         Contents contents = {};
-        Reader reader = readers[worker];
-        const size_t end = share(chunks, workers, worker).end;
-        for (; reader.index < end; reader.advance()) {
-            uint8_t* to = dst + reader.index * kChunkBytes;
-            read_contents(reader, coding.codec, functions, to, contents);
+        Reader reader = {};
+        while (size_t count = dealer.deal(reader)) {
+            try {
+                for (; count > 0; --count, reader.advance()) {
+                    uint8_t* to = dst + reader.index * kChunkBytes;
+                    read_contents(reader, coding.codec, functions, to, contents);
+                }
+            } catch (const CorruptStream&) {
+                dealer.fault(reader.index);
+            }
         }
     });
+    dealer.finish();
 }
 
 Contents inspect(const uint8_t* stream, size_t stream_bytes, Coding coding, size_t bytes) {

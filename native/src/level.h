@@ -1,5 +1,5 @@
-// A level: the three chunk functions, compiled for one kind of processor. All levels write the same
-// bytes; they differ in speed.
+// A level: the chunk functions, compiled for one kind of processor. All levels write the same bytes
+// and refuse the same streams; they differ in speed.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,29 @@
 
 namespace planezip {
 
-// How far behind a payload decode_chunk may read: one block at its longest, 33 verbatim planes of
-// 64 bits, is less than 280 bytes.
+// How far behind a payload a chunk's reader may read: a block at its longest, 33 verbatim planes of
+// 64 bits, is less than 280 bytes, and vectors are read whole.
 constexpr size_t kReadSlack = 512;
 
-// Bytes that encode_chunk may write: every block raw with its tag, and a word beyond.
-constexpr size_t kPayloadBound = kChunkBytes + kChunkBlocks * kBdiTagBits / 8 + 8;
-
-// How far behind the blocks of a chunk its encoder may read: two symbols.
+// How far behind the blocks of a chunk its planner and writer may read: two symbols.
 constexpr size_t kSourceSlack = 16;
+
+// What decides the codes of planes, by block: bit b is about plane b, for all planes but the top one
+// of DBX.
+struct alignas(64) ChunkClasses {
+    uint32_t nonzero[kChunkBlocks];   // the XORed plane is not zero
+    uint32_t coded[kChunkBlocks];     // and takes more than five bits
+    uint32_t verbatim[kChunkBlocks];  // and is stored verbatim
+};
+
+// What was found out about a chunk before it is written. By block; what lies behind the last block
+// has no meaning.
+struct alignas(64) ChunkPlan {
+    ChunkClasses classes[kEncoders];         // by tag, of those asked for that have planes
+    uint16_t bits[kEncoders][kChunkBlocks];  // by tag, without the tag; of those asked for
+    uint16_t chosen_bits[kChunkBlocks];      // of the tag chosen
+    uint8_t tags[kChunkBlocks];
+};
 
 struct ChunkSizes {
     uint64_t bits[kCodecs];          // by codec, unpadded; of no meaning if not asked for
@@ -27,14 +41,18 @@ struct ChunkSizes {
 // The chunk functions for one symbol width. Behind the blocks at src, kSourceSlack bytes are
 // readable.
 struct ChunkFunctions {
-    // Writes the payload of an encoded chunk, at most kPayloadBound bytes; returns its size.
-    size_t (*encode)(Codec, const uint8_t* src, unsigned blocks, uint8_t* payload);
+    // Chooses how to encode a chunk; returns the bytes of its payload if it is encoded.
+    size_t (*plan)(Codec, const uint8_t* src, unsigned blocks, ChunkPlan& plan);
+
+    // Writes the payload of a chunk that was planned to take `size` bytes: these and no others.
+    void (*write)(Codec, const uint8_t* src, unsigned blocks, const ChunkPlan&, uint8_t* payload,
+                  size_t size);
 
     // Reads an encoded chunk's payload, behind which kReadSlack bytes are readable, writes
     // blocks * 128 bytes to dst and adds the blocks to tag_blocks[kTags]. Returns what is wrong, or
     // null.
-    const char* (*decode)(Codec, const uint8_t* payload, size_t size, unsigned blocks, uint8_t* dst,
-                          uint64_t* tag_blocks);
+    const char* (*read)(Codec, const uint8_t* payload, size_t size, unsigned blocks, uint8_t* dst,
+                        uint64_t* tag_blocks);
 
     // Adds the sizes of the chunk's blocks under each codec of the set `codecs`.
     void (*size)(const uint8_t* src, unsigned blocks, unsigned codecs, ChunkSizes& sizes);
@@ -49,10 +67,12 @@ struct Level {
     }
 };
 
-// The level that every processor runs.
-extern const Level portable_level;
+extern const Level portable_level;  // every processor runs it
+#ifdef PLANEZIP_X86
+extern const Level avx2_level, avx512_level;
+#endif
 
-// The best level for this processor.
+// The level in use (planezip.h).
 const Level& level();
 
 }  // namespace planezip

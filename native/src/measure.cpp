@@ -1,4 +1,5 @@
-#include <vector>
+#include <atomic>
+#include <mutex>
 
 #include "input.h"
 #include "level.h"
@@ -6,6 +7,8 @@
 
 namespace planezip {
 namespace {
+
+constexpr size_t kHand = 16;  // chunks that a thread takes at once
 
 void add_chunk(const Input& input, size_t chunk, const ChunkFunctions& functions, unsigned codecs,
                Sizes& sizes) {
@@ -42,17 +45,20 @@ Sizes measure(const uint8_t* src, size_t bytes, unsigned symbol_bits, unsigned c
     const size_t chunks = chunk_count(bytes);
     const size_t measured = chunks / chunk_stride + (chunks % chunk_stride != 0);
     const unsigned workers = worker_count(measured, threads);
-    std::vector<Sizes> parts(workers);
-    for_each_worker(workers, [&](unsigned worker) {
-        const Range range = share(measured, workers, worker);
-        Sizes part = {};
-        for (size_t i = range.begin; i < range.end; ++i) {
-            add_chunk(input, i * chunk_stride, functions, codecs, part);
-        }
-        parts[worker] = part;
-    });
+    std::mutex lock;
+    std::atomic<size_t> next{0};
     Sizes total = {};
-    for (const Sizes& part : parts) add(total, part);
+    for_each_worker(workers, [&](unsigned) {
+        Sizes part = {};
+        size_t first;
+        while ((first = next.fetch_add(kHand, std::memory_order_relaxed)) < measured) {
+            for (size_t i = first; i < std::min(first + kHand, measured); ++i) {
+                add_chunk(input, i * chunk_stride, functions, codecs, part);
+            }
+        }
+        const std::lock_guard<std::mutex> guard(lock);
+        add(total, part);
+    });
     return total;
 }
 

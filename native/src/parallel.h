@@ -1,58 +1,47 @@
-// Splits independent work over threads.
+// Work on all processors: threads that outlive the call that first needed them.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <system_error>
-#include <thread>
-#include <vector>
+#include <mutex>
 
 namespace planezip {
-
-// The part of [0, count) that belongs to worker `i` of `workers`.
-struct Range {
-    size_t begin, end;
-};
-
-inline Range share(size_t count, unsigned workers, unsigned i) {
-    const size_t each = count / workers;
-    const size_t more = count % workers;
-    const size_t begin = i * each + std::min<size_t>(i, more);
-    return {begin, begin + each + (i < more)};
-}
 
 // As many workers as are allowed and have at least one item; at least one.
 inline unsigned worker_count(size_t items, unsigned threads) {
     return static_cast<unsigned>(std::clamp<size_t>(items, 1, threads));
 }
 
-// Calls work(i) for every worker; the caller's thread does the first and whatever no thread can be
-// started for. Rethrows the exception of the lowest worker that threw.
+// Calls task(context, i) for i = 0 ... count - 1, on the caller's thread and those of the pool, and
+// returns when all have returned. The tasks must not throw, and none may wait for one that is not
+// running yet.
+void run_tasks(unsigned count, void (*task)(void* context, unsigned i), void* context);
+
+// Calls work(i) for every worker as run_tasks() does; rethrows the exception of the lowest worker
+// that threw.
 template <class Work>
 void for_each_worker(unsigned workers, Work work) {
-    std::vector<std::exception_ptr> errors(workers);
-    const auto guarded = [&](unsigned i) {
+    if (workers == 1) return work(0u);
+    struct Context {
+        Work& work;
+        std::mutex lock;
+        unsigned failed;
+        std::exception_ptr error;
+    } context{work, {}, workers, nullptr};
+    const auto guarded = [](void* shared, unsigned i) {
+        auto& context = *static_cast<Context*>(shared);
         try {
-            work(i);
+            context.work(i);
         } catch (...) {
-            errors[i] = std::current_exception();
+            const std::lock_guard<std::mutex> guard(context.lock);
+            if (i >= context.failed) return;
+            context.failed = i;
+            context.error = std::current_exception();
         }
     };
-    std::vector<std::thread> threads;
-    threads.reserve(workers);
-    unsigned started = 1;
-    try {
-        for (; started < workers; ++started) threads.emplace_back(guarded, started);
-    } catch (const std::system_error&) {
-        // The system has no more threads: the rest is done here.
-    }
-    guarded(0);
-    for (unsigned i = started; i < workers; ++i) guarded(i);
-    for (std::thread& thread : threads) thread.join();
-    for (const std::exception_ptr& error : errors) {
-        if (error) std::rethrow_exception(error);
-    }
+    run_tasks(workers, guarded, &context);
+    if (context.error) std::rethrow_exception(context.error);
 }
 
 }  // namespace planezip

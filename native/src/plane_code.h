@@ -6,6 +6,7 @@
 
 #include "bit_io.h"
 #include "format.h"
+#include "level.h"
 
 namespace planezip {
 namespace {
@@ -25,71 +26,107 @@ constexpr bool one_or_pair(Plane x) {
 
 // What decides the codes of planes: bit b of each member is about plane b.
 struct PlaneClasses {
-    uint64_t nonzero;      // the XORed plane is not zero
-    uint64_t full;         // it is all ones
-    uint64_t pre_nonzero;  // the plane is not zero before the XOR
-    uint64_t one_or_pair;  // the XORed plane has a single one, or two, adjacent; any if it is zero
+    uint64_t nonzero;   // the XORed plane is not zero
+    uint64_t coded;     // and takes more than five bits
+    uint64_t verbatim;  // and is stored verbatim
 
     // Sets plane b, which has none above.
     template <class Plane>
     void set_top(unsigned b, Plane plane, unsigned width) {
+        const bool is_coded = plane != 0 && plane != low_bits<Plane>(width);
         nonzero |= uint64_t{plane != 0} << b;
-        full |= uint64_t{plane == low_bits<Plane>(width)} << b;
-        pre_nonzero |= uint64_t{plane != 0} << b;
-        one_or_pair |= uint64_t{planezip::one_or_pair(plane)} << b;
+        coded |= uint64_t{is_coded} << b;
+        verbatim |= uint64_t{is_coded && !one_or_pair(plane)} << b;
     }
 };
+
+// The classes that a plan keeps of a block.
+inline PlaneClasses classes_of(const ChunkClasses& classes, unsigned i) {
+    return {classes.nonzero[i], classes.coded[i], classes.verbatim[i]};
+}
 
 // The bits that write_planes() takes for P planes of `width` bits.
 template <unsigned P>
 inline unsigned plane_code_bits(const PlaneClasses& planes, unsigned width) {
     const uint64_t zero = ~planes.nonzero & low_bits<uint64_t>(P);
-    const uint64_t five_bits = (planes.full | ~planes.pre_nonzero) & planes.nonzero;
-    const uint64_t position = planes.one_or_pair & planes.nonzero & ~five_bits;
-    const uint64_t verbatim = planes.nonzero & ~five_bits & ~position;
     const uint64_t run_starts = zero & ~(zero << 1);
     const uint64_t alone = run_starts & ~(zero >> 1);
     constexpr unsigned run_bits = kRunCodeBits + field_bits(P - 1);
-    return popcount(verbatim) * (1 + width) +
-           popcount(position) * (kLongCodeBits + field_bits(width)) +
-           popcount(five_bits) * kLongCodeBits + popcount(run_starts ^ alone) * run_bits +
-           popcount(alone) * kZeroCodeBits;
+    return popcount(planes.verbatim) * (1 + width) +
+           popcount(planes.coded ^ planes.verbatim) * (kLongCodeBits + field_bits(width)) +
+           popcount(planes.nonzero ^ planes.coded) * kLongCodeBits +
+           popcount(run_starts ^ alone) * run_bits + popcount(alone) * kZeroCodeBits;
 }
 
+struct Code {
+    uint8_t bits, count;
+};
+
+// By length, the codes of runs of zero planes; no bits for length 0.
+template <unsigned P>
+struct RunCodes {
+    Code codes[P + 1] = {};
+
+    constexpr RunCodes() {
+        codes[1] = {kZeroCode, kZeroCodeBits};
+        for (unsigned r = 2; r <= P; ++r) {
+            codes[r] = {static_cast<uint8_t>(kRunCode | (r - 2) << kRunCodeBits),
+                        kRunCodeBits + field_bits(P - 1)};
+        }
+    }
+};
+
+// The code of an XORed plane that is neither zero nor verbatim.
+template <class Plane>
+inline uint64_t short_code(Plane x, bool coded, Plane full) {
+    const uint64_t kind = (x & (x - 1)) == 0 ? kSingleCode : kPairCode;
+    const uint64_t with_position = kind | uint64_t{lowest_bit(x)} << kLongCodeBits;
+    const uint64_t five_bits = x == full ? kOnesCode : kPreXorZeroCode;
+    return coded ? with_position : five_bits;
+}
+
+inline void put_verbatim(BitWriter& out, Code run, uint64_t x, unsigned width) {
+    if (run.count) out.put(run.bits, run.count);
+    out.put_flagged(x, width);
+}
+inline void put_verbatim(BitWriter& out, Code run, uint32_t x, unsigned width) {
+    out.put(run.bits | (uint64_t{x} << 1 | 1) << run.count, run.count + 1 + width);
+}
+
+// Writes P planes down to plane `lowest`; the one below that, if any, is not zero if XORed.
 // planes[P] is the zero that the top plane is XORed with.
 template <unsigned P, class Plane>
-inline void write_planes(BitWriter& out, const Plane* planes, unsigned width) {
+inline void write_planes(BitWriter& out, const Plane* planes, const PlaneClasses& classes,
+                         unsigned width, unsigned lowest = 0) {
+    static constexpr RunCodes<P> runs;
     const Plane full = low_bits<Plane>(width);
     const unsigned position_bits = field_bits(width);
-    for (unsigned b = P; b-- > 0;) {
+    const unsigned tail = lowest_bit(~classes.verbatim);  // begins what is verbatim down to the end
+    const unsigned head = tail < lowest ? lowest : tail;
+    unsigned above = P;
+    for (uint64_t left = classes.nonzero >> head << head; left != 0;) {
+        const unsigned b = highest_bit(left);
+        left ^= uint64_t{1} << b;
         const Plane x = planes[b] ^ planes[b + 1];
-        if (x == 0) {
-            unsigned run = 1;
-            while (b > 0 && planes[b - 1] == planes[b]) --b, ++run;
-            if (run == 1) {
-                out.put(kZeroCode, kZeroCodeBits);
-            } else {
-                constexpr unsigned field = field_bits(P - 1);
-                out.put(kRunCode | (run - 2) << kRunCodeBits, kRunCodeBits + field);
-            }
-        } else if (x == full) {
-            out.put(kOnesCode, kLongCodeBits);
-        } else if (planes[b] == 0) {
-            out.put(kPreXorZeroCode, kLongCodeBits);
-        } else if (one_or_pair(x)) {
-            const uint64_t code = (x & (x - 1)) == 0 ? kSingleCode : kPairCode;
-            out.put(code | uint64_t{lowest_bit(x)} << kLongCodeBits, kLongCodeBits + position_bits);
-        } else if (width < kPutBits) {
-            out.put(1 | uint64_t{x} << 1, 1 + width);
+        const Code run = runs.codes[above - b - 1];
+        above = b;
+        if (classes.verbatim >> b & 1) {
+            put_verbatim(out, run, x, width);
         } else {
-            out.put(1 | (uint64_t{x} & 0xFFFFFFFF) << 1, 33);
-            out.put(uint64_t{x} >> 32, width - 32);
+            const bool coded = classes.coded >> b & 1;
+            out.put(run.bits | short_code(x, coded, full) << run.count,
+                    run.count + kLongCodeBits + (coded ? position_bits : 0));
         }
+    }
+    const Code run = runs.codes[above - head];
+    out.put(run.bits, run.count);
+    for (unsigned b = head; b-- > lowest;) {
+        put_verbatim(out, Code{}, planes[b] ^ planes[b + 1], width);
     }
 }
 
-// Takes the rest of a plane's code, which begins with 0, off `in`; `above` is the plane above.
-// Returns the pre-XOR plane, and the number of planes in `run` (0: the code is not valid).
+// Takes the rest of a plane's code, which begins with 0, off `in`. Returns the XORed plane, and the
+// number of planes in `run` (0: the code is not valid); `above` is the plane above, before the XOR.
 template <unsigned P, class Plane>
 inline Plane read_short_code(BitReader& in, Plane above, unsigned width, unsigned& run) {
     const uint64_t next = in.peek();
@@ -98,62 +135,68 @@ inline Plane read_short_code(BitReader& in, Plane above, unsigned width, unsigne
         constexpr unsigned field = field_bits(P - 1);
         in.skip(kRunCodeBits + field);
         run = 2 + static_cast<unsigned>(next >> kRunCodeBits & low_bits<uint64_t>(field));
-        return above;
+        return 0;
     }
     if (next & 0b100) {
         in.skip(kZeroCodeBits);
-        return above;
+        return 0;
     }
     const uint64_t code = next & low_bits<uint64_t>(kLongCodeBits);
     if (code == kOnesCode || code == kPreXorZeroCode) {
         in.skip(kLongCodeBits);
-        return code == kOnesCode ? above ^ low_bits<Plane>(width) : Plane{0};
+        return code == kOnesCode ? low_bits<Plane>(width) : above;
     }
     const unsigned position_bits = field_bits(width);
     const unsigned ones = code == kPairCode ? 2 : 1;
     const unsigned position =
         static_cast<unsigned>(next >> kLongCodeBits & low_bits<uint64_t>(position_bits));
     in.skip(kLongCodeBits + position_bits);
-    if (position + ones > width) {
-        run = 0;
-        return 0;
-    }
-    return above ^ static_cast<Plane>(low_bits<Plane>(ones) << position);
+    if (position + ones > width) run = 0;
+    return static_cast<Plane>(uint64_t{low_bits<Plane>(ones)} << position);
 }
 
-// Sets planes[0 ... P - 1]; returns what is wrong, or null. kLong: the width exceeds what one
-// peek() holds beside the flag.
-template <unsigned P, bool kLong, class Plane>
-inline const char* read_planes(BitReader& in, Plane* planes, unsigned width) {
+// Reads P planes of `width` bits and stores them, XORed, from the top down in a block. Of W + 1
+// planes the top one is dropped: the one below it is stored as it is. Returns what is wrong, or
+// null.
+template <class Stages, unsigned P>
+inline const char* read_planes(BitReader& from, uint8_t* block, unsigned width) {
+    BitReader in = from;  // not known to others, so kept in registers
+    using Plane = typename Width<Stages::width>::Plane;
+    constexpr unsigned stored = Stages::width;
     const Plane full = low_bits<Plane>(width);
-    Plane above = 0;
-    for (unsigned b = P; b > 0;) {
+    Plane above = 0, dropped = 0;  // the plane that is not stored
+    std::memset(block, 0, kBlockBytes);
+    for (unsigned left = P; left > 0;) {
+        uint8_t* const to = block + (stored - left) * sizeof(Plane);
+        const bool kept = P == stored || left <= stored;
         const uint64_t next = in.peek();
+        Plane x;
+        unsigned run = 1;
         if (next & 1) {
+            if (kept && Stages::read_verbatim_rest(in, to, left, width)) break;
             in.skip(1);
-            if (kLong) {
-                above ^= static_cast<Plane>(in.get_long(width));
+            x = static_cast<Plane>(next >> 1) & full;
+            if (width >= kPutBits) {  // more than peek() holds beside the flag
+                x = static_cast<Plane>(in.get_long(width));
             } else {
-                above ^= static_cast<Plane>(next >> 1) & full;
                 in.skip(width);
             }
-            planes[--b] = above;
-            continue;
+        } else {
+            x = read_short_code<P>(in, above, width, run);
+            if (run == 0) return "a position lies outside its plane";
+            if (run > left) return "a run of zero planes goes past the last plane";
         }
-        unsigned run;
-        above = read_short_code<P>(in, above, width, run);
-        if (run == 0) return "a position lies outside its plane";
-        if (run > b) return "a run of zero planes goes past the last plane";
-        do planes[--b] = above;
-        while (--run > 0);
+        if (kept) {
+            store(to, x);
+        } else {
+            dropped = x;
+        }
+        above ^= x;
+        left -= run;
     }
+    from = in;
+    if (P != stored) store(block, static_cast<Plane>(load<Plane>(block) ^ dropped));
     return nullptr;
-}
-
-template <unsigned P, class Plane>
-inline const char* read_planes(BitReader& in, Plane* planes, unsigned width) {
-    return width < kPutBits ? read_planes<P, false>(in, planes, width)
-                            : read_planes<P, true>(in, planes, width);
 }
 
 }  // namespace

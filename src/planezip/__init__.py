@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from planezip.codec.api import compress, compressed_size, decompress
+    from planezip.codec.api import compress, compress_bound, compressed_size, decompress
+    from planezip.codec.random_access import StreamView, decompress_range
+    from planezip.codec.sequence import SequenceReader, SequenceWriter
     from planezip.errors import (
         CorruptStreamError,
         InputError,
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
+    "SequenceReader": "planezip.codec.sequence",
+    "SequenceWriter": "planezip.codec.sequence",
+    "StreamView": "planezip.codec.random_access",
+    "compress_bound": "planezip.codec.api",
+    "decompress_range": "planezip.codec.random_access",
     "compress": "planezip.codec.api",
     "compressed_size": "planezip.codec.api",
     "decompress": "planezip.codec.api",
@@ -31,9 +38,14 @@ __all__ = [
     "InputError",
     "OverBudgetError",
     "PlaneZipError",
+    "SequenceReader",
+    "SequenceWriter",
+    "StreamView",
     "compress",
+    "compress_bound",
     "compressed_size",
     "decompress",
+    "decompress_range",
 ]
 __version__ = "0.1.0"
 

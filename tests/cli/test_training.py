@@ -7,6 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from PIL import Image
+from safetensors.numpy import save_file
 
 import planezip as library
 from planezip.cli.main import COMMANDS
@@ -150,6 +151,10 @@ def test_the_examples_in_the_help_work(here, tiny, succeed, photographs, name):
         succeed("capture", "resnet50", "-o", "capture.json.gz")
     values = np.linspace(0, 1, 5000, dtype=np.float32)
     (here / "values.npy.pz").write_bytes(library.compress(values))
+    save_file({"layers.0.weight": values}, "model.safetensors")
+    if name in ("decompress", "inspect"):
+        succeed("compress", "model.safetensors")
+        (here / "model.safetensors").unlink()
     if name == "compress":
         np.save("activations.npy", values)
         (here / "weights.bin").write_bytes(values.tobytes())

@@ -56,3 +56,14 @@ def test_the_printed_sizes_are_those_of_the_size_model(example):
     assert [int(number.replace(",", "")) for number in printed.groups()] == [
         int(sizes[encoding][0]) for encoding in ("raw", "zvc", "dbx", "bx")
     ]
+
+
+def test_the_layout_of_sequences_is_the_one_written(tmp_path):
+    import xxhash
+
+    with planezip.SequenceWriter(tmp_path / "s") as writer:
+        writer.append(b"abc")
+    stream = planezip.compress(b"abc")
+    head = b"PLZS" + bytes(4) + len(stream).to_bytes(8, "little")
+    checksum = xxhash.xxh3_64_intdigest(head).to_bytes(8, "little")
+    assert (tmp_path / "s").read_bytes() == head + checksum + stream

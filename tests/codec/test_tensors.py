@@ -149,3 +149,14 @@ def test_the_codec_does_not_import_torch():
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("size", [(1 << 21) - 3, (1 << 21) + 3])
+def test_large_tensors_are_aligned_and_own_their_memory(size):
+    original = torch.arange(size).to(torch.bfloat16)
+    restored = planezip.decompress(planezip.compress(original))
+    assert restored.data_ptr() % 64 == 0
+    assert restored.untyped_storage().nbytes() >= restored.nbytes
+    restored.add_(1)
+    assert torch.equal(restored, original + 1)
+    check(original.reshape(-1, 1).T)

@@ -1,23 +1,24 @@
 """planezip compress"""
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from planezip.cli import options
+from planezip.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from planezip.codec.archives import Archive
 
 SUFFIX = ".pz"
 
 
 @click.command(
     epilog=options.example(
-        "planezip compress activations.npy", "planezip compress weights.bin --symbol-bits 16"
+        "planezip compress model.safetensors -o model.pz.safetensors",
+        "planezip compress activations.npy",
+        "planezip compress weights.bin --symbol-bits 16",
     )
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -40,32 +41,37 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Compress FILE losslessly to FILE.pz.
+    """Compress FILE losslessly.
 
-    Any file is taken as its bytes. A NumPy array (.npy) keeps its element type and shape, and its
-    type decides the width of the symbols.
+    model.safetensors becomes the archive model.pz.safetensors and arrays.npz the archive
+    arrays.pz.npz: files of the same format in which every tensor is a compressed stream. Any other
+    FILE becomes the stream FILE.pz. A NumPy array (.npy) keeps its element type and shape in it; -o
+    FILE.pz.npy makes an archive of that, too. Files may be larger than memory.
     """
-    from planezip.cli.files import read_bytes, refuse_to_overwrite, write
-    from planezip.codec import compress
+    from planezip.cli.files import convert
+    from planezip.codec.archives.settings import Settings
 
-    target = output or file.with_name(file.name + SUFFIX)
-    refuse_to_overwrite(target, force)
-    data = read_bytes(file)
-    array = _array(data)
-    content = data if array is None else array
-    stream = compress(content, codec=codec, symbol_bits=symbol_bits, threads=threads)
-    write(target, stream, force)
-    options.print_sizes(file, len(data), target, len(stream), as_json)
+    target = output or _default_target(file)
+    settings = Settings(codec, symbol_bits, threads)
+    kind = _kind(file, target)
+    sizes = convert("compress", kind.compress, file, target, settings, force)
+    options.print_sizes(file, sizes[0], target, sizes[1], as_json)
 
 
-def _array(data: bytes) -> "NDArray[np.generic] | None":
-    """The array in a .npy file; None for any other file, and for arrays that no stream can hold."""
-    import numpy as np
+def _default_target(file: Path) -> Path:
+    if file.suffix in (".safetensors", ".npz"):
+        return file.with_name(file.stem + SUFFIX + file.suffix)
+    return file.with_name(file.name + SUFFIX)
 
-    if not data.startswith(b"\x93NUMPY"):
-        return None
-    try:
-        array: NDArray[np.generic] = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError):
-        return None
-    return None if array.dtype.hasobject or array.dtype.fields else array
+
+def _kind(file: Path, target: Path) -> "Archive":
+    """What to make of the file: the target's name tells."""
+    from planezip.codec.archives import STREAM, archive_of
+
+    archive = archive_of(target)
+    if archive and target.suffix != file.suffix:
+        raise InputError(
+            f"cannot make {target} of {file}; "
+            f"an archive's name ends as its file's does, a stream's in {SUFFIX}"
+        )
+    return archive or STREAM

@@ -1,16 +1,19 @@
 """planezip decompress"""
 
-import io
 from pathlib import Path
 
 import click
 
 from planezip.cli import options
 from planezip.cli.compress import SUFFIX
-from planezip.errors import CorruptStreamError, InputError
+from planezip.errors import InputError
 
 
-@click.command(epilog=options.example("planezip decompress activations.npy.pz"))
+@click.command(
+    epilog=options.example(
+        "planezip decompress model.pz.safetensors", "planezip decompress activations.npy.pz"
+    )
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @options.compressed_output
 @options.threads
@@ -19,39 +22,28 @@ from planezip.errors import CorruptStreamError, InputError
 def command(
     file: Path, output: Path | None, threads: int | None, force: bool, as_json: bool
 ) -> None:
-    """Restore FILE.pz to FILE, bit for bit.
+    """Restore what was compressed to FILE, bit for bit.
 
-    A NumPy array becomes a .npy file, anything else its bytes; of a torch tensor, too, only the
-    bytes of its elements.
+    FILE.pz becomes FILE, and the archive model.pz.safetensors becomes model.safetensors. Of a
+    stream, a NumPy array becomes a .npy file, anything else its bytes; of a torch tensor, too, only
+    the bytes of its elements.
     """
-    from planezip.cli.files import read_bytes, refuse_to_overwrite, write
+    from planezip.cli.files import convert
+    from planezip.codec.archives import STREAM, archive_of
+    from planezip.codec.archives.settings import Settings
 
     target = output or _without_suffix(file)
-    refuse_to_overwrite(target, force)
-    stream = read_bytes(file)
-    try:
-        data = _restore(stream, threads)
-    except CorruptStreamError as error:
-        raise InputError(f"cannot decompress {file}: {error}") from None
-    write(target, data, force)
-    options.print_sizes(file, len(stream), target, len(data), as_json)
+    archive = archive_of(file) or STREAM
+    settings = Settings(threads=threads)
+    sizes = convert("decompress", archive.decompress, file, target, settings, force)
+    options.print_sizes(file, sizes[0], target, sizes[1], as_json)
 
 
 def _without_suffix(file: Path) -> Path:
-    if file.suffix != SUFFIX:
+    """The name without .pz, which may stand before another suffix."""
+    if file.suffix == SUFFIX:
+        return file.with_suffix("")
+    inner = Path(file.stem)
+    if inner.suffix != SUFFIX:
         raise InputError(f"{file} does not end in {SUFFIX}; say with -o what to write")
-    return file.with_suffix("")
-
-
-def _restore(stream: bytes, threads: int | None) -> bytes:
-    """The content of the file to write."""
-    import numpy as np
-
-    from planezip.codec import adapter, decompress
-
-    restored = decompress(stream, threads=threads)
-    if isinstance(restored, np.ndarray):
-        buffer = io.BytesIO()
-        np.save(buffer, restored, allow_pickle=False)
-        return buffer.getvalue()
-    return adapter.flatten(restored)[0].tobytes()
+    return file.with_name(inner.stem + file.suffix)

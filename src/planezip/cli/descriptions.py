@@ -3,56 +3,51 @@
 import gzip
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from planezip.cli.files import read_bytes
-from planezip.codec import StreamInfo, describe
-from planezip.codec.format import MAGIC
+from planezip.cli.stream_descriptions import (
+    Description,
+    archive_description,
+    pairs,
+    sequence_description,
+    stream_description,
+)
+from planezip.codec.archives import archive_of
+from planezip.codec.archives.pieces import map_path
+from planezip.codec.format import MAGIC, SEQUENCE_MAGIC
 from planezip.errors import CorruptStreamError, InputError
 from planezip.records import Capture, Plan, Timeline, Trace, from_json, peak_activation_bytes
 from planezip.report.grid import Grid
 from planezip.report.grids import ratio_grid, trace_grid
-from planezip.report.names import ENCODERS
 from planezip.report.ratios import ratios
 from planezip.report.summary import summarise
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """A file in a few facts.
-
-    Attributes:
-        kind: "stream", "trace", "capture", "plan" or "timeline".
-        facts: JSON-able, for programs.
-        grids: for people.
-    """
-
-    kind: str
-    facts: dict[str, Any]
-    grids: tuple[Grid, ...]
-
-
-def describe_file(path: Path) -> Description:
-    """Tell what a file is and what it holds.
+def describe_file(path: Path, tensor: str | None = None) -> Description:
+    """Tell what a file is and what it holds; of an archive, perhaps one tensor only.
 
     Raises:
         InputError: the file is unreadable, damaged, or none of the kinds.
     """
-    data = read_bytes(path)
-    if data.startswith(MAGIC):
-        try:
-            return _stream(str(path), describe(data))
-        except CorruptStreamError as error:
-            raise InputError(f"{path} is damaged: {error}") from None
-    text = _plain(data)
+    data = map_path(path)
+    try:
+        if archive_of(path):
+            return archive_description(path, tensor)
+        if data[: len(SEQUENCE_MAGIC)].tobytes() == SEQUENCE_MAGIC:
+            return sequence_description(path)
+        if data[: len(MAGIC)].tobytes() == MAGIC:
+            return stream_description(str(path), data)
+    except CorruptStreamError as error:
+        raise InputError(f"cannot inspect {path}: {error}") from None
+    text = _plain(data.tobytes())
     for kind, (members, tell) in _RECORDS.items():
         if members <= _members(text):
             return tell(str(path), from_json(text, kind, str(path)))
-    raise InputError(f"{path} is no PlaneZip stream, trace, capture, plan or timeline")
+    raise InputError(f"{path} is no PlaneZip stream, archive, trace, capture, plan or timeline")
 
 
 def _plain(data: bytes) -> bytes:
@@ -69,23 +64,6 @@ def _members(text: bytes) -> set[str]:
         return set(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return set()
-
-
-def _stream(name: str, info: StreamInfo) -> Description:
-    blocks = {ENCODERS.get(tag, tag): n for tag, n in info.encoder_blocks.items() if n}
-    total = sum(blocks.values()) or 1
-    rows = [
-        ("codec", f"{info.codec}, {info.symbol_bits}-bit symbols"),
-        (
-            "restores",
-            f"{info.family} {info.dtype} {list(info.shape) if info.dtype else ''}".strip(),
-        ),
-        ("uncompressed", f"{info.byte_length:,} bytes"),
-        ("compressed", f"{info.wire_bytes:,} bytes, ratio {info.ratio:.3f}"),
-        ("chunks", f"{info.encoded_chunks:,} encoded, {info.raw_chunks:,} raw"),
-        *((f"blocks {tag}", f"{n:,} ({n / total:.0%})") for tag, n in blocks.items()),
-    ]
-    return Description("stream", {**asdict(info), "ratio": info.ratio}, (_pairs(name, rows),))
 
 
 def _trace(name: str, trace: Trace) -> Description:
@@ -106,7 +84,7 @@ def _trace(name: str, trace: Trace) -> Description:
     ]
     storages = Grid("Storages", ("kind", "count", "bytes as traced"), rows)
     ops = Grid("Operators", ("phase", "count"), [(p, f"{n:,}") for p, n in phases.items()])
-    memory = _pairs(
+    memory = pairs(
         "Peak activation memory without eviction",
         [(p.upper(), f"{size:,} bytes") for p, size in peak.items()],
     )
@@ -135,7 +113,7 @@ def capture_description(name: str, capture: Capture) -> Description:
         ("loss", ", ".join(f"{loss:.3f}" for loss in capture.losses)),
         *(("note", note) for note in capture.notes),
     ]
-    return Description("capture", facts, (_pairs(name, about), ratio_grid(rows, capture.weights)))
+    return Description("capture", facts, (pairs(name, about), ratio_grid(rows, capture.weights)))
 
 
 def _plan(name: str, plan: Plan) -> Description:
@@ -160,7 +138,7 @@ def _plan(name: str, plan: Plan) -> Description:
         ("steps", f"{len(plan.steps):,}, of them {replays:,} replays"),
         ("predicted", f"{plan.predicted_s * 1e3:.2f} ms"),
     ]
-    return Description("plan", facts, (_pairs(name, rows),))
+    return Description("plan", facts, (pairs(name, rows),))
 
 
 def _timeline(name: str, timeline: Timeline) -> Description:
@@ -170,11 +148,7 @@ def _timeline(name: str, timeline: Timeline) -> Description:
         (k.replace("_", " "), f"{v:,.6g}" if k.endswith("_s") else f"{v:,}")
         for k, v in facts.items()
     ]
-    return Description("timeline", facts, (_pairs(name, rows),))
-
-
-def _pairs(title: str, rows: list[tuple[str, str]]) -> Grid:
-    return Grid(title, ("", ""), rows, words=2)
+    return Description("timeline", facts, (pairs(name, rows),))
 
 
 _RECORDS: dict[type[Any], tuple[set[str], Callable[[str, Any], Description]]] = {

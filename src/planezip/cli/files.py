@@ -1,9 +1,15 @@
 """Input and output files of the commands: whole or absent, never overwritten by accident."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from planezip.errors import InputError
-from planezip.records import write_atomically
+from planezip.errors import CorruptStreamError, InputError
+
+if TYPE_CHECKING:
+    from planezip.codec.archives.settings import Settings
+    from planezip.codec.streaming import Advance
 
 
 def read_bytes(path: Path) -> bytes:
@@ -22,7 +28,64 @@ def refuse_to_overwrite(path: Path, force: bool) -> None:
         raise InputError(f"{path} exists; use --force to replace it or -o to write elsewhere")
 
 
-def write(path: Path, data: bytes, force: bool) -> None:
-    """Write atomically, unless that would overwrite a file without `force`."""
-    refuse_to_overwrite(path, force)
-    write_atomically(path, data)
+def convert(
+    verb: str,
+    conversion: Callable[..., int],
+    source: Path,
+    target: Path,
+    settings: "Settings",
+    force: bool,
+) -> tuple[int, int]:
+    """Make one file of another, whole or not at all, and show progress on a terminal.
+
+    Returns:
+        Bytes of the source and of the target.
+
+    Raises:
+        InputError: the source cannot be read or is damaged, or the target cannot be written.
+    """
+    from planezip.codec.durable import replacing
+
+    refuse_to_overwrite(target, force)
+    _check_readable(source)
+    with replacing(target) as temporary:
+        try:
+            conversion(source, temporary, settings, _progress(f"{verb}ing {source.name}"))
+        except CorruptStreamError as error:
+            raise InputError(f"cannot {verb} {source}: {error}") from None
+        sizes = source.stat().st_size, temporary.stat().st_size
+        refuse_to_overwrite(target, force)
+    return sizes
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _progress(title: str) -> "Callable[[int | None], object]":
+    """A bar of bytes on a terminal, nothing elsewhere."""
+
+    @contextmanager
+    def begin(total: int | None) -> "Iterator[Advance]":
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        console = Console(stderr=True, highlight=False)
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+        speed = (TransferSpeedColumn(), TimeRemainingColumn())
+        hidden = not console.is_terminal
+        with Progress(*columns, *speed, console=console, disable=hidden, transient=True) as bar:
+            task = bar.add_task(title, total=total)
+            yield lambda done: bar.advance(task, done)
+
+    return begin

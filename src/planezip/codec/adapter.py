@@ -5,20 +5,26 @@ Torch is never imported from here: an object can only be a tensor if torch is lo
 
 import math
 import sys
-from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache, lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planezip.codec.engine import SLICE_BYTES
 from planezip.codec.format import MAX_DIMENSIONS, MAX_SPREAD, SymbolBits
 from planezip.errors import InputError
 
 Family = Literal["bytes", "numpy", "torch"]
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+HALVES: Final = frozenset({"<f2", ">f2", "float16", "bfloat16"})
+"""Names of two-byte floating-point types: NumPy's two, torch's two."""
+
+
+class Contents(NamedTuple):
     """What a stream says of its contents.
 
     Attributes:
@@ -36,13 +42,21 @@ class Contents:
     @property
     def symbol_bits(self) -> SymbolBits:
         """Symbol width by element type: 16 for two-byte floats, 32 for all else (paper III-A)."""
-        halves = {"torch": ("bfloat16", "float16"), "numpy": ("<f2", ">f2"), "bytes": ()}
-        return 16 if self.dtype in halves[self.family] else 32
+        return 16 if self.dtype in HALVES else 32
 
     def shape_is_possible(self, item_bytes: int) -> bool:
         """False if no array could have this shape, even if it has no elements."""
         spread = math.prod(dim for dim in self.shape if dim) * max(item_bytes, 1)
         return len(self.shape) <= MAX_DIMENSIONS and spread < MAX_SPREAD
+
+
+_ARRAYS = (np.ndarray, np.generic)
+
+
+@cache
+def tensors() -> ModuleType:
+    """The module for torch tensors; ImportError if there is no torch."""
+    return import_module("planezip.codec.tensors")
 
 
 def is_tensor(x: object) -> bool:
@@ -57,18 +71,28 @@ def flatten(x: Any) -> tuple[NDArray[np.uint8], Contents]:
     Raises:
         InputError: x is of a type that cannot be compressed.
     """
-    if is_tensor(x):
-        from planezip.codec import tensors
-
-        flat, dtype = tensors.flatten(x)
-        contents = Contents("torch", dtype, tuple(x.shape), flat.nbytes)
-        if not contents.shape_is_possible(x.element_size()):
-            raise InputError("cannot compress a tensor of so many dimensions or so large ones")
-        return flat, contents
-    if isinstance(x, np.ndarray | np.generic):
+    if isinstance(x, _ARRAYS):
         return _flatten_array(x)
+    if is_tensor(x):
+        flat, dtype = tensors().flatten(x)
+        contents = Contents("torch", dtype, tuple(x.shape), flat.nbytes)
+        if flat.nbytes == 0 or x.dim() > MAX_DIMENSIONS:  # else its memory shows that it can be
+            _check_possible(contents, x.element_size())
+        return flat, contents
+    if hasattr(x, "__dlpack__"):
+        return _flatten_array(_from_dlpack(x))
     flat = byte_view(x, "compress")
     return flat, Contents("bytes", "", (), flat.nbytes)
+
+
+def _check_possible(contents: Contents, item_bytes: int) -> None:
+    if not contents.shape_is_possible(item_bytes):
+        raise InputError("cannot compress a tensor of so many dimensions or so large ones")
+
+
+def holds_objects(view: memoryview) -> bool:
+    """True if elements are, or contain, pointers to Python objects."""
+    return "O" in view.format
 
 
 def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:
@@ -84,20 +108,55 @@ def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:
         raise InputError(
             f"cannot {verb} an object of type {type(x).__name__}; give {kinds}a bytes-like object"
         ) from None
+    if holds_objects(view):
+        raise InputError(f"cannot {verb} a buffer of Python objects; give one of plain elements")
     if view.nbytes == 0:
         return np.empty(0, np.uint8)
     return np.frombuffer(view if view.c_contiguous else view.tobytes(), np.uint8)
+
+
+def _from_dlpack(x: Any) -> np.ndarray[Any, Any]:
+    """Another library's array, its memory shared."""
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"cannot compress a {type(x).__name__}: {reason}") from None
 
 
 def _flatten_array(x: np.ndarray[Any, Any] | np.generic) -> tuple[NDArray[np.uint8], Contents]:
     if isinstance(x, np.ma.MaskedArray):
         raise InputError("cannot compress a masked array; compress its .data and its .mask")
     array = np.asarray(x)
-    check_dtype(array.dtype)
-    contents = Contents("numpy", array.dtype.str, array.shape, array.nbytes)
-    if array.nbytes == 0:
+    size = array.nbytes
+    contents = Contents("numpy", _dtype_name(array.dtype), array.shape, size)
+    if size == 0:
         return np.empty(0, np.uint8), contents
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), contents
+    if not array.flags.c_contiguous:
+        array = _contiguous_copy(array) if size > SLICE_BYTES else np.ascontiguousarray(array)
+    return (array if array.ndim == 1 else array.reshape(-1)).view(np.uint8), contents
+
+
+@lru_cache(256)
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    check_dtype(dtype)
+    return dtype.str
+
+
+def _contiguous_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Copied in pieces: Ctrl-C is answered between two."""
+    copy = np.empty(array.shape, array.dtype)
+    pieces = np.nditer(
+        [array, copy],
+        ["external_loop", "buffered"],
+        [["readonly"], ["writeonly"]],
+        order="C",
+        buffersize=1 << 20,
+    )
+    with pieces:
+        for source, target in pieces:
+            target[...] = source
+    return copy
 
 
 def check_dtype(dtype: np.dtype[Any]) -> None:

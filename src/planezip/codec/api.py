@@ -1,35 +1,93 @@
-"""compress, decompress and compressed_size."""
+"""compress, decompress and what one wants to know before."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planezip import _native
 from planezip.codec import adapter, engine, options, preamble, restore
+from planezip.codec.adapter import Contents
+from planezip.codec.engine import Coding
 from planezip.codec.format import CODECS
+from planezip.codec.preamble import CHECKSUM, SMALL_BYTES, Checksum
 from planezip.errors import InputError
+
+Bytes = NDArray[np.uint8]
+
+
+def compress_bound(size_bytes: int) -> int:
+    """Bytes that `out` of compress() must have for any contents of `size_bytes`.
+
+    Two bytes for every 4,096 of the contents, and the longest preamble, more than the contents:
+    what does not compress is stored as it is.
+
+    Raises:
+        InputError: size_bytes is not an integer of at least 0.
+    """
+    size = options.at_least("size_bytes", size_bytes, 0)
+    return preamble.MAX_BYTES + _native.encode_bound(size)
 
 
 def compress(
-    x: Any, codec: str = "planezip", symbol_bits: int | None = None, threads: int | None = None
-) -> bytes:
+    x: Any,
+    codec: str = "planezip",
+    symbol_bits: int | None = None,
+    threads: int | None = None,
+    out: Any = None,
+) -> Any:
     """Compress x losslessly into a stream that also says how to restore it (docs/format.md).
 
     Args:
-        x: NumPy array, CPU torch tensor or bytes-like object, of any dtype, shape and strides.
-            Structured and object arrays are not taken. x is never written.
+        x: NumPy array, CPU torch tensor, bytes-like object or other object with __dlpack__, of any
+            dtype, shape and strides. Structured and object arrays are not taken. x is never
+            written, nor copied if it is contiguous.
         codec: one of `planezip.codec.CODECS` (paper III-A).
         symbol_bits: 16 or 32; None: 16 for BF16 and FP16, 32 for all else (paper III-A).
         threads: threads at most; None: as many as pay. The stream does not depend on it.
+        out: where to put the stream: a writable, contiguous bytes-like object, array or CPU tensor
+            of `compress_bound(bytes of x)` bytes or more. What lies behind the stream is then
+            unspecified.
+
+    Returns:
+        The stream, bytes; with `out`, its size in bytes, int.
 
     Raises:
         InputError: an argument cannot be used.
     """
-    chosen = options.codec_id(codec)
+    flat, head, how = prepare(x, codec, symbol_bits, threads)
+    if out is not None:
+        memory = restore.output_memory(out, compress_bound(flat.nbytes))
+        if np.may_share_memory(memory, flat):
+            raise InputError("out shares memory with the contents; give it memory of its own")
+        return _write(flat, head, how, memory)
+    if flat.nbytes <= SMALL_BYTES:
+        return preamble.join(head, _native.encode_bytes(flat, *how))
+    builder = _native.BytesBuilder(len(head) + _native.encode_bound(flat.nbytes))
+    return builder.finish(_write(flat, head, how, builder.memory()))
+
+
+def prepare(
+    x: Any, codec: str, symbol_bits: int | None, threads: int | None
+) -> tuple[Bytes, bytes, Coding]:
+    """The bytes of x, the preamble of their stream, and how to code them."""
+    number = options.codec_id(codec)
     flat, contents = adapter.flatten(x)
     width = options.chosen_symbol_bits(symbol_bits, contents.symbol_bits)
-    chunks = engine.encode(flat, chosen, width, options.thread_count(threads, flat.nbytes))
-    return preamble.join(preamble.Preamble(CODECS[chosen], width, contents), chunks)
+    head = preamble.pack(number, width, contents)
+    return flat, head, Coding(number, width, options.thread_count(threads, flat.nbytes))
+
+
+def _write(flat: Bytes, head: bytes, how: Coding, memory: Bytes) -> int:
+    """Put the stream into memory that is large enough; return its size."""
+    start = len(head)
+    memory[:start] = np.frombuffer(head, np.uint8)
+    end = start + engine.encode_into(flat, how, memory[start:])
+    checksum = Checksum(head)
+    checksum.update(memory[start:end])
+    memory[CHECKSUM] = np.frombuffer(checksum.digest(), np.uint8)
+    return end
 
 
 def decompress(stream: Any, out: Any = None, threads: int | None = None) -> Any:
@@ -49,19 +107,46 @@ def decompress(stream: Any, out: Any = None, threads: int | None = None) -> Any:
         InputError: an argument cannot be used.
     """
     source = adapter.byte_view(stream, "decompress")
-    head, chunks = preamble.split(source)
-    contents = head.contents
-    restore.check_shape(contents)
-    _native.check_chunks(chunks, contents.byte_length)  # before so much memory is asked for
+    contents, chunks, how = opened(source, threads)
     if out is None:
+        return filled(contents, lambda flat: engine.decode(chunks, how, flat))
+    flat = restore.own_contents(contents, out)
+    if np.may_share_memory(flat, source):
+        raise InputError("out shares memory with the stream; give it memory of its own")
+    engine.decode(chunks, how, flat)
+    return out
+
+
+def opened(
+    source: Bytes, threads: int | None, verify: bool = True
+) -> tuple[Contents, Bytes, Coding]:
+    """What a stream holds, its chunks, and how they are coded.
+
+    All is checked but the chunks' payloads: above all that memory may be asked for. Without
+    `verify` the checksum is not.
+
+    Raises:
+        CorruptStreamError: the stream is damaged, truncated, or not a PlaneZip stream.
+    """
+    head, chunks = preamble.split(source, verify)
+    engine.check_chunks(chunks, head.contents.byte_length)
+    count = options.thread_count(threads, head.contents.byte_length)
+    return head.contents, chunks, Coding(CODECS.index(head.codec), head.symbol_bits, count)
+
+
+def filled(contents: Contents, fill: Callable[[Bytes], None]) -> Any:
+    """New memory for the contents, filled: bytes, an array or a tensor."""
+    if contents.family != "bytes":
         flat, result = restore.new_contents(contents)
-    else:
-        flat, result = restore.own_contents(contents, out), out
-        if np.may_share_memory(flat, source):
-            raise InputError("out shares memory with the stream; give it memory of its own")
-    codec, count = CODECS.index(head.codec), options.thread_count(threads, flat.nbytes)
-    _native.decode(chunks, codec, head.symbol_bits, count, flat)
-    return flat.tobytes() if out is None and contents.family == "bytes" else result
+        fill(flat)
+        return result
+    if contents.byte_length <= SMALL_BYTES:
+        flat = np.empty(contents.byte_length, np.uint8)
+        fill(flat)
+        return flat.tobytes()
+    builder = _native.BytesBuilder(contents.byte_length)
+    fill(builder.memory())
+    return builder.finish(contents.byte_length)
 
 
 def compressed_size(
@@ -72,9 +157,9 @@ def compressed_size(
     The preamble, which does not grow with the contents, is not counted. Arguments and errors are
     those of compress().
     """
-    chosen = options.codec_id(codec)
+    number = options.codec_id(codec)
     flat, contents = adapter.flatten(x)
     width = options.chosen_symbol_bits(symbol_bits, contents.symbol_bits)
     count = options.thread_count(threads, flat.nbytes)
-    _, wire_bytes, _ = _native.measure(flat, width, 1 << chosen, 1, count)
-    return wire_bytes[chosen]
+    _, sizes, _ = engine.measure(flat, width, 1 << number, 1, count)
+    return sizes[number]

@@ -44,6 +44,7 @@ def tag_names(codec: str) -> tuple[str, ...]:
 
 
 MAGIC: Final = b"PLZ"
+SEQUENCE_MAGIC: Final = b"PLZS"
 VERSION: Final = 1
 FAMILIES: Final = ("bytes", "numpy", "torch")
 """Kinds of contents; the index of a name is its id in streams."""

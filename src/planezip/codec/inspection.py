@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from planezip import _native
-from planezip.codec import adapter, preamble, restore
+from planezip.codec import adapter, engine
+from planezip.codec.api import opened
 from planezip.codec.format import CODECS, tag_names
 
 
@@ -49,23 +49,19 @@ def describe(stream: Any) -> StreamInfo:
         CorruptStreamError: the stream is damaged, truncated, or not a PlaneZip stream.
     """
     source = adapter.byte_view(stream, "describe")
-    head, chunks = preamble.split(source)
-    contents = head.contents
-    restore.check_shape(contents)
-    tag_blocks, raw_chunks, encoded_chunks = _native.inspect(
-        chunks, CODECS.index(head.codec), head.symbol_bits, contents.byte_length
-    )
-    names = tag_names(head.codec)
+    contents, chunks, how = opened(source, None)
+    codec = CODECS[how.codec]
+    tag_blocks, raw_chunks, encoded_chunks = engine.inspect(chunks, how, contents.byte_length)
     return StreamInfo(
-        codec=head.codec,
-        symbol_bits=head.symbol_bits,
+        codec=codec,
+        symbol_bits=how.symbol_bits,
         family=contents.family,
         dtype=contents.dtype,
         shape=contents.shape,
         byte_length=contents.byte_length,
         stream_bytes=source.nbytes,
         wire_bytes=chunks.nbytes,
-        encoder_blocks=dict(zip(names, tag_blocks, strict=False)),
+        encoder_blocks=dict(zip(tag_names(codec), tag_blocks, strict=False)),
         raw_chunks=raw_chunks,
         encoded_chunks=encoded_chunks,
     )

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from planezip import _native
-from planezip.codec import adapter, options
+from planezip.codec import adapter, engine, options
 from planezip.codec.format import CODECS, ENCODERS
 
 
@@ -28,6 +27,10 @@ class Measurement:
         return self.raw_bytes / self.wire_bytes[codec] if self.raw_bytes else 1.0
 
 
+MAX_STRIDE = 1 << 40
+"""A larger one, too, measures the first chunk alone."""
+
+
 def measure(
     x: Any,
     symbol_bits: int | None = None,
@@ -46,11 +49,11 @@ def measure(
         InputError: an argument cannot be used.
     """
     flat, contents = adapter.flatten(x)
-    raw_bytes, wire_bytes, encoder_blocks = _native.measure(
+    raw_bytes, wire_bytes, encoder_blocks = engine.measure(
         flat,
         options.chosen_symbol_bits(symbol_bits, contents.symbol_bits),
         (1 << len(CODECS)) - 1,
-        options.at_least_one("chunk_stride", chunk_stride),
+        min(options.at_least("chunk_stride", chunk_stride, 1), MAX_STRIDE),
         options.thread_count(threads, flat.nbytes),
     )
     return Measurement(

@@ -2,12 +2,13 @@
 
 import math
 import re
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planezip.codec.adapter import Contents, check_dtype, is_tensor
+from planezip.codec.adapter import Contents, check_dtype, holds_objects, is_tensor, tensors
 from planezip.errors import CorruptStreamError, InputError
 
 Bytes = NDArray[np.uint8]
@@ -20,20 +21,24 @@ def check_shape(contents: Contents) -> None:
     if contents.family == "bytes":
         possible = contents.dtype == "" and contents.shape == ()
     else:
-        item_bytes = _item_bytes(contents)
-        length = math.prod(contents.shape) * item_bytes
-        possible = contents.shape_is_possible(item_bytes) and length == contents.byte_length
+        size = item_bytes(contents)
+        length = math.prod(contents.shape) * size
+        possible = contents.shape_is_possible(size) and length == contents.byte_length
     if not possible:
         raise CorruptStreamError("element type, shape and length in the preamble do not agree")
 
 
-def _item_bytes(contents: Contents) -> int:
+def item_bytes(contents: Contents) -> int:
+    """Bytes of an element; CorruptStreamError if its type is unknown."""
+    if contents.family == "bytes":
+        return 1
     if contents.family == "torch":
         size: int = _tensors().item_bytes(contents.dtype)
         return size
     return numpy_dtype(contents.dtype).itemsize
 
 
+@lru_cache(256)
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The dtype whose `.str` is `name`; CorruptStreamError if there is none."""
     try:
@@ -48,10 +53,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def new_contents(contents: Contents) -> tuple[Bytes, Any]:
-    """New memory for the contents as flat bytes, and the object that it belongs to."""
-    if contents.family == "bytes":
-        flat = np.empty(contents.byte_length, np.uint8)
-        return flat, flat
+    """New memory for an array or a tensor as flat bytes, and the object that it belongs to."""
     if contents.family == "torch":
         pair: tuple[Bytes, Any] = _tensors().empty(contents)
         return pair
@@ -85,12 +87,33 @@ def own_contents(contents: Contents, out: Any) -> Bytes:
         )
         flat = _writable_array(out) if matches else None
     else:
-        matches, flat = _writable_buffer(contents, out)
+        flat = _writable_buffer(out)
+        matches = flat is None or flat.nbytes == contents.byte_length
     if not matches:
         raise InputError(f"out must be {_wanted(contents)}, as the stream holds")
     if flat is None:
         raise InputError("out must be writable, contiguous and in ordinary memory")
     return flat
+
+
+def output_memory(out: Any, size_bytes: int) -> Bytes:
+    """The memory of the caller's object, for `size_bytes` or more that are no contents.
+
+    Raises:
+        InputError: `out` is not writable, contiguous and so large.
+    """
+    if is_tensor(out):
+        flat = _tensors().writable(out)
+    elif isinstance(out, np.ndarray):
+        flat = _writable_array(out)
+    else:
+        flat = _writable_buffer(out)
+    if flat is None:
+        raise InputError("out must be writable, contiguous and in ordinary memory")
+    if flat.nbytes < size_bytes:
+        raise InputError(f"out has {flat.nbytes} bytes; compress_bound() asks for {size_bytes}")
+    memory: Bytes = flat
+    return memory
 
 
 def _wanted(contents: Contents) -> str:
@@ -108,19 +131,18 @@ def _writable_array(out: np.ndarray[Any, Any]) -> Bytes | None:
     return np.asarray(out).reshape(-1).view(np.uint8)
 
 
-def _writable_buffer(contents: Contents, out: Any) -> tuple[bool, Bytes | None]:
+def _writable_buffer(out: Any) -> Bytes | None:
     try:
         view = memoryview(out)
     except TypeError:
-        return False, None
-    if view.nbytes != contents.byte_length or view.readonly or not view.c_contiguous:
-        return view.nbytes == contents.byte_length, None
-    return True, np.frombuffer(view, np.uint8) if view.nbytes else np.empty(0, np.uint8)
+        return None
+    if view.readonly or not view.c_contiguous or holds_objects(view):
+        return None
+    return np.frombuffer(view, np.uint8) if view.nbytes else np.empty(0, np.uint8)
 
 
 def _tensors() -> Any:
     try:
-        from planezip.codec import tensors
+        return tensors()
     except ImportError:
         raise InputError("the stream holds a torch tensor; install torch to restore it") from None
-    return tensors

@@ -1,5 +1,7 @@
 """Torch tensors as flat bytes, and back; the only file of the codec that imports torch."""
 
+import re
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -17,6 +19,15 @@ _DTYPES = {
 }
 
 
+_SUB_BYTE = re.compile(r"torch\.(u?int[1-7]|bit)")
+
+_HUGE_PAGES_FROM = 4 << 20
+"""From this size on NumPy asks for huge pages, and torch does not: faulting small ones in takes
+longer than decoding."""
+
+_ALIGNMENT = 64  # of memory that torch allocates
+
+
 def flatten(tensor: torch.Tensor) -> tuple[Bytes, str]:
     """The tensor's bytes in row-major order and the name of its dtype.
 
@@ -24,9 +35,10 @@ def flatten(tensor: torch.Tensor) -> tuple[Bytes, str]:
         InputError: the tensor's elements are not in ordinary CPU memory.
     """
     _check_plain(tensor)
-    name = str(tensor.dtype).removeprefix("torch.")
     try:
-        return _bytes(tensor.detach().resolve_conj().resolve_neg().contiguous()), name
+        if tensor.is_conj() or tensor.is_neg() or not tensor.is_contiguous():
+            tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        return _bytes(tensor), str(tensor.dtype).removeprefix("torch.")
     except (RuntimeError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"cannot compress a {type(tensor).__name__}: {reason}") from None
@@ -37,6 +49,8 @@ def _check_plain(tensor: torch.Tensor) -> None:
         raise InputError("cannot compress a sparse or nested tensor; make it dense first")
     if tensor.is_quantized:
         raise InputError("cannot compress a quantized tensor; compress tensor.int_repr()")
+    if _SUB_BYTE.fullmatch(str(tensor.dtype)):
+        raise InputError(f"cannot compress a tensor of {tensor.dtype}; its elements are no bytes")
     if tensor.device.type != "cpu":
         raise InputError(f"cannot compress a tensor on device {tensor.device}; call .cpu() first")
 
@@ -45,7 +59,11 @@ def _bytes(tensor: torch.Tensor) -> Bytes:
     """The memory of a contiguous tensor."""
     if tensor.numel() == 0:
         return np.empty(0, np.uint8)
-    return tensor.reshape(-1).view(torch.uint8).numpy()
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if tensor.dim() != 1:
+        tensor = tensor.reshape(-1)
+    return tensor.view(torch.uint8).numpy()
 
 
 def item_bytes(name: str) -> int:
@@ -57,8 +75,14 @@ def item_bytes(name: str) -> int:
 
 def empty(contents: Contents) -> tuple[Bytes, torch.Tensor]:
     """A new tensor's memory, and the tensor."""
-    tensor = torch.empty(contents.shape, dtype=_DTYPES[contents.dtype], device="cpu")
-    return _bytes(tensor), tensor
+    dtype = _DTYPES[contents.dtype]
+    if contents.byte_length < _HUGE_PAGES_FROM:
+        tensor = torch.empty(contents.shape, dtype=dtype, device="cpu")
+        return _bytes(tensor), tensor
+    memory = np.empty(contents.byte_length + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    flat = memory[start : start + contents.byte_length]
+    return flat, torch.from_numpy(flat).view(dtype).reshape(contents.shape)
 
 
 def matches(contents: Contents, out: torch.Tensor) -> bool:
@@ -73,4 +97,8 @@ def writable(out: torch.Tensor) -> Bytes | None:
     except InputError:
         return None
     plain = out.is_contiguous() and not (out.is_conj() or out.is_neg() or out.requires_grad)
-    return _bytes(out) if plain else None
+    if not plain:
+        return None
+    if not out.is_inference():
+        torch.autograd.graph.increment_version(out)  # autograd must see that it is overwritten
+    return _bytes(out)

@@ -1,0 +1,108 @@
+"""What `planezip inspect` says about the tensors of an archive."""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+
+from planezip.cli.planes import Bits, picture, sampled_planes, strip
+from planezip.codec import StreamInfo, StreamView, describe
+from planezip.codec.archives import npy, npz, safetensors
+from planezip.codec.archives.manifest import Bytes, Entry
+from planezip.errors import InputError
+from planezip.report.grid import Grid
+from planezip.report.names import ENCODERS
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of an archive: what it was, its stream described, a sample of its planes."""
+
+    name: str
+    entry: Entry
+    info: StreamInfo
+    planes: Bits
+
+    def facts(self) -> dict[str, Any]:
+        """For programs."""
+        stream = asdict(self.info)
+        shares = encoder_shares(self.info)
+        about = {"name": self.name, "dtype": self.entry.dtype, "shape": self.entry.shape}
+        kept = ("codec", "symbol_bits", "byte_length", "stream_bytes", "wire_bytes")
+        return about | {k: stream[k] for k in kept} | {"ratio": self.info.ratio, "shares": shares}
+
+
+def archive_facts(tensors: list[Tensor]) -> dict[str, Any]:
+    """The archive for programs."""
+    raw = sum(t.info.byte_length for t in tensors)
+    stored = sum(t.info.stream_bytes for t in tensors)
+    return {
+        "tensors": [t.facts() for t in tensors],
+        "byte_length": raw,
+        "stream_bytes": stored,
+        "ratio": raw / stored if stored else 1.0,
+    }
+
+
+def archive_grids(title: str, tensors: list[Tensor], pictured: str | None) -> list[Grid]:
+    """The archive for people: a line a tensor, and the picture of the one asked for."""
+    found = [t for t in tensors if pictured in (t.name, None)]
+    if pictured is not None and not found:
+        raise InputError(f"{title} has no tensor {pictured!r}")
+    headers = ("tensor", "dtype", "shape", "planes", "blocks", "bytes", "ratio")
+    rows = [_row(t) for t in found]
+    note = "planes: sign to lowest bit; the darker, the more bits differ from the plane above"
+    grids = [Grid(escape(title), headers, rows, words=5, note=note)]
+    if pictured is not None or len(found) == 1:
+        grids += [picture(escape(t.name), t.planes) for t in found]
+    return grids
+
+
+def _row(tensor: Tensor) -> tuple[str, ...]:
+    info, entry = tensor.info, tensor.entry
+    shares = sorted(encoder_shares(info).items(), key=lambda item: -item[1])
+    return (
+        escape(tensor.name),
+        entry.dtype or "bytes",
+        " x ".join(map(str, entry.shape)) or "scalar",
+        strip(tensor.planes),
+        ", ".join(f"{ENCODERS.get(tag, tag)} {part:.0%}" for tag, part in shares if part >= 0.005),
+        f"{info.byte_length:,}",
+        f"{info.ratio:.3f}",
+    )
+
+
+def encoder_shares(info: StreamInfo) -> dict[str, float]:
+    """Tag -> share of the blocks that are stored under it."""
+    total = sum(info.encoder_blocks.values()) or 1
+    return {tag: count / total for tag, count in info.encoder_blocks.items()}
+
+
+def archive_tensors(path: Path) -> list[Tensor]:
+    """Every tensor of an archive, its stream read and checked whole.
+
+    Raises:
+        CorruptStreamError: the file is no archive, or damaged.
+    """
+    return [_tensor(name, entry, stream) for name, entry, stream in _streams(path)]
+
+
+def _tensor(name: str, entry: Entry, stream: Bytes) -> Tensor:
+    info = describe(stream)
+    return Tensor(name, entry, info, sampled_planes(StreamView(stream, False), info.symbol_bits))
+
+
+def _streams(path: Path) -> Iterator[tuple[str, Entry, Bytes]]:
+    if path.suffix == ".npz":
+        with tempfile.TemporaryDirectory() as folder:
+            yield from npz.read(path, Path(folder))
+        return
+    if path.suffix == ".npy":
+        streams, entries = npy.read(path)
+    else:
+        streams, _, entries = safetensors.read(path)
+    for name, entry in entries.items():
+        yield name, entry, streams[name]

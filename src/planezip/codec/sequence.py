@@ -1,0 +1,209 @@
+"""Sequences: files of whole streams, one behind the other, that only ever grow.
+
+Byte layout in docs/format.md, "Sequences". What is larger than memory is appended part by part and
+read back part by part.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self, cast
+
+import xxhash
+
+from planezip.codec.api import decompress
+from planezip.codec.durable import sync_folder
+from planezip.codec.format import SEQUENCE_MAGIC
+from planezip.codec.random_access import StreamView
+from planezip.codec.streaming import write_stream
+from planezip.errors import CorruptStreamError, InputError
+
+_HEADER = struct.Struct("<4sIQQ")  # magic, 0, bytes of the stream, checksum of these
+
+
+def _header(size: int) -> bytes:
+    summed = struct.pack("<4sIQ", SEQUENCE_MAGIC, 0, size)
+    return summed + struct.pack("<Q", xxhash.xxh3_64_intdigest(summed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """Offset and size of every whole stream; where the last ends; what is wrong behind it.
+
+    A file that does not begin well was never a sequence.
+    """
+
+    streams: list[tuple[int, int]]
+    end: int
+    fault: str | None
+    begins_well: bool
+
+
+def _scan(file: BinaryIO) -> _Scan:
+    """Read the headers of all records."""
+    size = file.seek(0, os.SEEK_END)
+    streams: list[tuple[int, int]] = []
+    at, fault, begins_well = 0, None, True
+    while at < size and fault is None:
+        file.seek(at)
+        header = file.read(_HEADER.size)
+        stream = at + _HEADER.size
+        if not any(header):
+            fault = "torn"
+        elif not header.startswith(SEQUENCE_MAGIC[: len(header)]):
+            fault, begins_well = "damaged", bool(streams)
+        elif len(header) < _HEADER.size:
+            fault = "torn"
+        elif header != _header(length := _HEADER.unpack(header)[2]):
+            fault = "damaged"
+        elif length > size - stream:
+            fault = "torn"
+        else:
+            streams.append((stream, length))
+            at = stream + length
+    why = f"the sequence is {fault} from byte {at} on, behind {len(streams)} whole streams"
+    return _Scan(streams, at, why if fault else None, begins_well)
+
+
+class _Sequence:
+    """A file that is closed at the end of a `with` block."""
+
+    _file: BinaryIO
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _open(path: str | Path, mode: str, verb: str) -> BinaryIO:
+    try:
+        return cast(BinaryIO, open(path, mode))
+    except OSError as error:
+        raise InputError(f"cannot {verb} {path}: {error.strerror}") from None
+
+
+class SequenceWriter(_Sequence):
+    """Appends streams to a file, which it creates if there is none.
+
+    A stream counts once append() has returned: a process that dies before leaves a torn tail, and
+    what is before it stays readable. close() and sync() put what was appended on the disk. One
+    process at a time may write; any number may read.
+    """
+
+    def __init__(self, path: str | Path, repair: bool = False) -> None:
+        """Open a sequence to append to.
+
+        Args:
+            path: the file.
+            repair: cut off what is torn or damaged at its end, rather than refuse to go on.
+
+        Raises:
+            InputError: the file cannot be written, or is torn or damaged and `repair` is off.
+        """
+        new = not Path(path).exists()
+        self._file = _open(path, "x+b" if new else "r+b", "write")
+        if new:
+            sync_folder(Path(path).parent)
+        found = _scan(self._file)
+        if found.fault and not (repair and found.begins_well):
+            self._file.close()
+            remedy = "repair=True cuts the rest off" if found.begins_well else "it is no sequence"
+            raise InputError(f"cannot append to {path}: {found.fault}; {remedy}")
+        self._file.seek(found.end)
+        self._file.truncate()
+
+    def append(
+        self,
+        x: Any,
+        codec: str = "planezip",
+        symbol_bits: int | None = None,
+        threads: int | None = None,
+    ) -> int:
+        """Compress x as compress() does, behind what is there; return the bytes it took.
+
+        If that fails, the file is as it was.
+        """
+        start = self._file.tell()
+        try:
+            self._file.write(bytes(_HEADER.size))
+            size = write_stream(self._file, x, codec, symbol_bits, threads)
+            end = self._file.tell()
+            self._file.flush()
+            self._file.seek(start)
+            self._file.write(_header(size))  # from here on it counts
+            self._file.flush()
+            self._file.seek(end)
+        except BaseException:
+            self._file.seek(start)
+            self._file.truncate()
+            raise
+        return end - start
+
+    def sync(self) -> None:
+        """Wait until the disk has everything that was appended."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Sync and close."""
+        if not self._file.closed:
+            self.sync()
+            self._file.close()
+
+
+class SequenceReader(_Sequence):
+    """The streams of a sequence, as many as there were when it was opened.
+
+    Every stream is verified by its own checksum when it is read. Iterating gives what was appended,
+    in order; if the file is torn or damaged behind it, then raises CorruptStreamError.
+
+    Attributes:
+        fault: what is wrong behind the last whole stream; None if nothing is.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Open a sequence and read the headers of its records.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        self._file = _open(path, "rb", "read")
+        found = _scan(self._file)
+        self._streams, self.fault = found.streams, found.fault
+
+    def __len__(self) -> int:
+        """Number of whole streams."""
+        return len(self._streams)
+
+    def __getitem__(self, index: int) -> Any:
+        """What was appended as that one; CorruptStreamError if it is damaged."""
+        return decompress(self.stream(index))
+
+    def __iter__(self) -> Iterator[Any]:
+        for index in range(len(self)):
+            yield self[index]
+        if self.fault:
+            raise CorruptStreamError(self.fault)
+
+    def stream(self, index: int) -> bytes:
+        """The bytes of a stream, not verified."""
+        offset, size = self._streams[index]
+        self._file.seek(offset)
+        return self._file.read(size)
+
+    def view(self, index: int) -> StreamView:
+        """A stream to read parts of; CorruptStreamError if it is damaged."""
+        return StreamView(self.stream(index))

@@ -1,0 +1,60 @@
+"""Streams written to and read from files slice by slice, in memory that does not grow with them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planezip.codec import adapter, engine
+from planezip.codec.adapter import Contents
+from planezip.codec.api import opened, prepare
+from planezip.codec.preamble import CHECKSUM, Checksum
+
+Bytes = NDArray[np.uint8]
+
+Advance = Callable[[int], None]
+"""Called with the bytes of contents that were done since it was called last."""
+
+
+def write_stream(
+    file: BinaryIO,
+    x: Any,
+    codec: str = "planezip",
+    symbol_bits: int | None = None,
+    threads: int | None = None,
+    advance: Advance | None = None,
+) -> int:
+    """Write what compress() would return at the position of a seekable file; return its size.
+
+    x and its options are those of compress(). A memory-mapped x is read as it is needed.
+    """
+    flat, head, how = prepare(x, codec, symbol_bits, threads)
+    start = file.tell()
+    file.write(head)
+    checksum = Checksum(head)
+    pieces = engine.encode_slices(flat, how)
+    for part, piece in zip(engine.slices(flat), pieces, strict=True):
+        checksum.update(piece)
+        file.write(piece.data)
+        if advance:
+            advance(part.nbytes)
+    end = file.tell()
+    file.seek(start + CHECKSUM.start)
+    file.write(checksum.digest())
+    file.seek(end)
+    return end - start
+
+
+def read_stream(stream: Any, threads: int | None = None) -> tuple[Contents, Iterator[Bytes]]:
+    """What a stream holds, and its contents in pieces, each overwritten by the next.
+
+    The checksum is compared before anything is returned; iterating raises CorruptStreamError if a
+    chunk was forged.
+
+    Raises:
+        CorruptStreamError: the stream is damaged, truncated, or not a PlaneZip stream.
+        InputError: an argument cannot be used.
+    """
+    contents, chunks, how = opened(adapter.byte_view(stream, "decompress"), threads)
+    return contents, engine.decode_slices(chunks, how, contents.byte_length)

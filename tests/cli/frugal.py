@@ -1,0 +1,78 @@
+"""Run as a program, frugal.py FOLDER: converts files that are larger than the memory it may have.
+
+The limit is on private writable memory; mapped files are the system's to load and forget.
+"""
+
+import filecmp
+import resource
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import safetensors.numpy
+
+from planezip.cli.archive_descriptions import archive_tensors
+from planezip.cli.files import convert
+from planezip.codec import StreamView, describe, engine
+from planezip.codec.archives import STREAM, archive_of
+from planezip.codec.archives.pieces import map_path
+from planezip.codec.archives.settings import Settings
+
+ALLOWED_BYTES = 12_000_000
+TENSOR_BYTES = 40_000_000
+
+
+def data_bytes() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmData:"):
+            return 1024 * int(line.split()[1])
+    raise AssertionError
+
+
+def members(path: Path) -> list[tuple[str, int, int]]:
+    """Name, size and checksum of the members of a zip file, whatever their dates."""
+    with zipfile.ZipFile(path) as zipped:
+        return [(info.filename, info.file_size, info.CRC) for info in zipped.infolist()]
+
+
+def there_and_back(source: Path, target: Path) -> None:
+    settings = Settings(threads=1)
+    kind = archive_of(target) or STREAM
+    back = source.with_name("back" + source.suffix)
+    convert("compress", kind.compress, source, target, settings, force=True)
+    convert("decompress", kind.decompress, target, back, settings, force=True)
+    if source.suffix == ".npz":
+        assert members(source) == members(back)
+    else:
+        assert filecmp.cmp(source, back, shallow=False)
+
+
+folder = Path(sys.argv[1])
+values = np.tile(np.arange(100_000, dtype=np.float32), TENSOR_BYTES // 400_000)
+safetensors.numpy.save_file({"x": values, "y": values[:9]}, folder / "m.safetensors")
+np.savez(folder / "a.npz", x=values)
+np.save(folder / "a.npy", values)
+(folder / "a.bin").write_bytes(values.tobytes())
+engine.SLICE_BYTES = 1 << 20
+small = folder / "small.npy"
+np.save(small, values[:1000])
+there_and_back(small, folder / "small.npy.pz")  # whatever is loaded late is loaded now
+del values
+
+limit = data_bytes() + ALLOWED_BYTES
+resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+try:
+    np.ones(TENSOR_BYTES, np.uint8)
+    raise AssertionError("the limit does not hold")
+except MemoryError:
+    pass
+there_and_back(folder / "a.bin", folder / "a.bin.pz")
+there_and_back(folder / "a.npy", folder / "a.npy.pz")
+there_and_back(folder / "a.npy", folder / "a.pz.npy")
+there_and_back(folder / "m.safetensors", folder / "m.pz.safetensors")
+there_and_back(folder / "a.npz", folder / "a.pz.npz")
+assert describe(map_path(folder / "a.bin.pz")).byte_length == TENSOR_BYTES
+assert len(StreamView(map_path(folder / "a.bin.pz")).bytes(20_000_000, 20_000_100)) == 100
+assert archive_tensors(folder / "m.pz.safetensors")[0].info.byte_length in (36, TENSOR_BYTES)
+print("passed")

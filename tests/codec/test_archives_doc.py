@@ -1,0 +1,39 @@
+"""The program in docs/archives.md runs, and its table of archives is what the code does."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+import planezip
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "archives.md").read_text()
+
+
+def test_the_program_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = re.search(r"## In a program\n\n```python\n(.*?)```", DOCUMENT, re.DOTALL).group(1)
+    array = np.arange(5000, dtype=np.float32)
+    names = {"array": array, "stream": planezip.compress(array), "batches": [array, array[:9]]}
+    exec(program, names)
+    assert names["part"].tolist() == list(range(1000, 2000))
+    assert names["batch"].tolist() == list(range(9))
+
+
+def test_the_zarr_program_runs(tmp_path, monkeypatch):
+    import numcodecs
+    import zarr
+
+    monkeypatch.chdir(tmp_path)
+    program = re.search(r"\[zarr\]'`:\n\n```python\n(.*?)```", DOCUMENT, re.DOTALL).group(1)
+    array = np.arange(90_000, dtype=np.float32).reshape(300, 300)
+    exec(program, {"zarr": zarr, "numcodecs": numcodecs, "array": array})
+    for name in ("a.zarr", "b.zarr"):
+        assert zarr.open_array(name, mode="r")[:].tobytes() == array.tobytes()
+
+
+def test_the_manifest_has_the_fields_that_are_printed():
+    from planezip.codec.archives.manifest import Entry, Manifest
+
+    printed = set(re.findall(r'"(\w+)": ', re.search(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)[1]))
+    assert printed == {*Manifest.__struct_fields__, *Entry.__struct_fields__}
