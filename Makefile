@@ -34,6 +34,12 @@ fuzz: ## fuzz the engine for 5 minutes under ASan and UBSan (needs clang)
 fuzz-short: ## fuzz the engine for 30 seconds
 	fuzz/run 30
 
+bench: .venv/installed ## measure the codec, alone and against other codecs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m pytest benchmarks
+	$(BIN)/python benchmarks/codec_speed.py
+	$(BIN)/python -m benchmarks.codecs
+
 demo: .venv/installed ## trace, capture, plan and simulate ResNet-50; writes out/demo
 	$(BIN)/planezip demo --out out/demo
 
