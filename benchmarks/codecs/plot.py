@@ -1,14 +1,16 @@
 """Ratio against speed of every setting, one panel a precision and direction."""
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from benchmarks.codecs.measure import Row
 from benchmarks.codecs.summary import PRECISIONS, means
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from matplotlib.ticker import NullFormatter
 from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 from planezip.report.figures.style import GRID, HIGHLIGHT, INK, MUTED, panels, png
 
@@ -23,8 +25,8 @@ _COLOURS = {
     "openzl": "#7a5195",
     "isal": "#555555",
 }
+_LEADER = {"arrowstyle": "-", "color": MUTED, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
 _TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
-_POINT = 4.5  # half a marker and some air, in pixels at 100 a inch
 
 
 def codecs_figure(rows: Sequence[Row]) -> bytes:
@@ -58,11 +60,12 @@ def _draw(axis: Axes, points: list[tuple[float, float, str, str]]) -> None:
         own = rival == "planezip"
         axis.scatter(speed, ratio, s=80 if own else 22, color=_COLOURS[rival], zorder=3)
         text = "PlaneZip" if own else _name(rival, setting)
-        axis.annotate(
+        label = axis.annotate(
             text, (speed, ratio), xytext=(6, 0), textcoords="offset points", va="center",
-            color=INK if not own else HIGHLIGHT, fontsize=10.5 if own else 7.5,
+            color=INK if not own else HIGHLIGHT, fontsize=11 if own else 8,
             weight="bold" if own else "normal",
         )  # fmt: skip
+        label.set_in_layout(False)
 
 
 def _name(rival: str, setting: str) -> str:
@@ -71,39 +74,45 @@ def _name(rival: str, setting: str) -> str:
     return " ".join(names)
 
 
-def _label_all(figure: Figure, axes: Sequence[Axes]) -> None:
+def _label_all(figure: Figure, axes: Iterable[Axes]) -> None:
     """Move every label to the first place near its point where it covers nothing."""
-    figure.set_dpi(100)
+    figure.set_dpi(72)  # a pixel is a point
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axis in axes:
-        texts = sorted(axis.texts, key=lambda t: -t.get_fontsize())
-        centres = [axis.transData.transform(t.xy) for t in texts]
-        taken = [Bbox.from_extents(x - 5, y - 5, x + 5, y + 5) for x, y in centres]
+        labels = sorted(axis.texts, key=lambda label: -label.get_fontsize())
+        points = [axis.transData.transform(label.xy) for label in labels]
+        taken = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in points]
         frame = axis.get_window_extent().padded(2)
-        for text, (x, y) in zip(texts, centres, strict=True):
-            size = text.get_window_extent()
-            for dx, dy in _places(size.width, size.height):
-                box = Bbox.from_bounds(x + dx, y + dy, size.width, size.height)
-                inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 + 30
-                if inside and not any(box.overlaps(other) for other in taken):
-                    break
-            taken.append(box)
-            text.set_va("bottom")
-            text.set_position((dx * 0.72, dy * 0.72))
-            if abs(dy + size.height / 2) > 18:  # far away: a thin line to the point
-                ends = axis.transData.inverted().transform(
-                    [(x, y), (box.x0, y + dy + size.height / 2)]
-                )
-                axis.plot(*ends.T, color=MUTED, linewidth=0.5, zorder=1)
+        for label, point in zip(labels, points, strict=True):
+            taken.append(_put(label, point, taken, frame))
 
 
-def _places(width: float, height: float) -> Iterator[tuple[float, float]]:
-    """Offsets of a label's lower left corner from its point, the nearest first, in pixels."""
-    beside = (_POINT + 2, -width - _POINT - 2, -width / 2)
-    for step, dx in product(range(14), beside):
-        for sign in (1, -1):
-            shift = sign * step * height / 2
-            if dx == beside[2] and step < 3:
+def _put(label: Annotation, point: NDArray[Any], taken: list[Bbox], frame: Bbox) -> Bbox:
+    """Put one label where none of `taken` is; return what it takes."""
+    # Text is a little wider at other resolutions.
+    width, height = label.get_window_extent().padded(1).size
+    for align, dx, dy in _places(height, 0.75 * label.get_fontsize()):
+        left = {"left": 0, "right": width, "center": width / 2}[align]
+        x, y = point[0] + dx - left, point[1] + dy - height / 2
+        box = Bbox.from_bounds(x, y, width, height)
+        inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 + 20
+        if inside and not any(box.overlaps(other) for other in taken):
+            break
+    label.set_ha(align)
+    label.set_position((dx, dy))
+    if abs(dy) > 12:
+        label.axes.annotate(
+            "", label.xy, xytext=(dx, dy), textcoords="offset points", arrowprops=_LEADER
+        )
+    return box
+
+
+def _places(height: float, gap: float) -> Iterator[tuple[str, float, float]]:
+    """Alignment and offset of a label from its point, the nearest first, in points."""
+    for step in range(14):
+        for align, dx in (("left", gap), ("right", -gap), ("center", 0)):
+            if align == "center" and step < 3:
                 continue  # it would cover its own point
-            yield dx, shift - height / 2
+            yield align, dx, step * height / 2
+            yield align, dx, -step * height / 2
