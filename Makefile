@@ -36,12 +36,15 @@ fuzz: ## fuzz the engine for 5 minutes under ASan and UBSan (needs clang)
 fuzz-short: ## fuzz the engine for 30 seconds
 	fuzz/run 30
 
+bench: .venv/installed ## measure codec, rivals and planner; writes benchmarks/results
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m pytest benchmarks
+	$(BIN)/python benchmarks/codec_speed.py
+	$(BIN)/python -m benchmarks.codecs
+	$(BIN)/python benchmarks/planning_speed.py
+
 demo: .venv/installed ## trace, capture, plan and simulate ResNet-50; writes out/demo
 	$(BIN)/planezip demo --out out/demo $(ARGS)
-
-bench: .venv/installed ## measure speeds; writes benchmarks/results/<machine>
-	$(BIN)/python benchmarks/codec_speed.py
-	$(BIN)/python benchmarks/planning_speed.py
 
 results: .venv/installed ## measure and tabulate what the paper does: make results IMAGES=folder
 	@test -n "$(IMAGES)" || { echo "say which photographs to use: make results IMAGES=folder"; exit 2; }

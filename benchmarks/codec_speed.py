@@ -1,16 +1,20 @@
-"""How fast one core encodes, decodes and sizes activations of ResNet-50, beside memcpy.
+"""How fast the native engine encodes, decodes and sizes activations of ResNet-50, beside memcpy.
 
     python benchmarks/codec_speed.py
 
-The contents are the convolution and ReLU outputs of a training-mode forward pass of a randomly
-initialised ResNet-50 on crops of scikit-learn's sample photographs: the front of every output, in
-equal shares. Speeds are GB of uncompressed bytes per second of CPU time on one thread, the median
-of five runs. Writes codec_speed.csv and the machine's description beside it.
+The contents are 64 MiB of the convolution and of the ReLU outputs of a training-mode forward pass
+of a randomly initialised ResNet-50 on crops of scikit-learn's sample photographs: the front of every
+output, in equal shares. All codecs on the fastest level and one thread; the planezip codec on every
+level that the machine has, on one thread and on two.
+
+Speeds are GB of uncompressed bytes a second, the median of five runs: per second of CPU time on one
+thread, of wall time on two, where all that the machine does besides counts. Writes codec_speed.csv
+and the machine's description beside it.
 """
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -21,14 +25,15 @@ from sklearn.datasets import load_sample_images
 from torch import nn
 
 from planezip import _native
-from planezip.codec import CODECS, engine
+from planezip.codec import CODECS, levels
 from planezip.records import to_json, write_atomically
 from planezip.report.csvs import write_csv
 from planezip.report.machine import this_machine
 
 HERE = Path(__file__).parent
 REPEATS = 5
-VALUES = 16 << 20  # of each operator: 32 MiB in BF16, 64 MiB in FP32
+CONTENTS_BYTES = 64 << 20
+PRECISIONS = {"bf16": 16, "fp32": 32}
 OPERATORS = {"conv": nn.Conv2d, "relu": nn.ReLU}
 
 
@@ -36,6 +41,8 @@ OPERATORS = {"conv": nn.Conv2d, "relu": nn.ReLU}
 class Row:
     """Speeds in GB/s; measure sizes all six codecs in one pass."""
 
+    level: str
+    threads: int
     contents: str
     precision: str
     codec: str
@@ -50,13 +57,11 @@ class Row:
 def main() -> None:
     rows = []
     print(*(f.name for f in fields(Row)), sep="\t")
-    for operator, values in activations().items():
-        half = values.bfloat16().view(torch.uint8).numpy()
-        for precision, width, data in (("bf16", 16, half), ("fp32", 32, values.numpy())):
-            for row in speeds(operator, precision, width, data.view(np.uint8)):
-                rows.append(row)
-                cells = (f"{v:.2f}" if isinstance(v, float) else v for v in astuple(row))
-                print(*cells, sep="\t", flush=True)
+    for (operator, precision), data in activations().items():
+        for row in speeds(operator, precision, data):
+            rows.append(row)
+            cells = (f"{v:.2f}" if isinstance(v, float) else v for v in astuple(row))
+            print(*cells, sep="\t", flush=True)
     folder = HERE / "results" / this_machine().slug
     write_csv(folder / "codec_speed.csv", Row, rows)
     write_atomically(folder / "machine.json", to_json(this_machine()))
@@ -76,8 +81,8 @@ def photographs(count: int, size: int) -> torch.Tensor:
     return (pixels - mean.view(3, 1, 1)) / deviation.view(3, 1, 1)
 
 
-def activations() -> dict[str, torch.Tensor]:
-    """Operator -> VALUES of its outputs, FP32."""
+def activations() -> dict[tuple[str, str], np.ndarray]:
+    """(Operator, precision) -> CONTENTS_BYTES of its outputs."""
     torch.manual_seed(0)
     model = timm.create_model("resnet50").train()
     outputs: dict[str, list[torch.Tensor]] = {name: [] for name in OPERATORS}
@@ -89,42 +94,76 @@ def activations() -> dict[str, torch.Tensor]:
                 )
     with torch.no_grad():
         model(photographs(8, 224))
-    return {name: _front(kept) for name, kept in outputs.items()}
+    return {
+        (name, precision): _front(kept, precision)
+        for name, kept in outputs.items()
+        for precision in PRECISIONS
+    }
 
 
-def _front(outputs: list[torch.Tensor]) -> torch.Tensor:
-    share = VALUES / sum(output.numel() for output in outputs)
+def _front(outputs: list[torch.Tensor], precision: str) -> np.ndarray:
+    values = 8 * CONTENTS_BYTES // PRECISIONS[precision]
+    share = values / sum(output.numel() for output in outputs)
     fronts = [output.flatten()[: int(output.numel() * share) & ~2047] for output in outputs]
-    return torch.cat(fronts)
+    front = torch.cat(fronts)
+    stored = front.bfloat16() if precision == "bf16" else front
+    return stored.view(torch.uint8).numpy()
 
 
-def speeds(contents: str, precision: str, width: int, data: np.ndarray) -> list[Row]:
-    """One row a codec."""
-    out = np.empty_like(data)
-    everything = (1 << len(CODECS)) - 1
-    memcpy = gb_s(data, lambda: np.copyto(out, data))
-    measure = gb_s(data, lambda: _native.measure(data, width, everything, 1, 1))
-    rows = []
-    for number, codec in enumerate(CODECS):
-        stream = engine.encode(data, number, width, 1)
-        encode = gb_s(data, lambda n=number: engine.encode(data, n, width, 1))
-        decode = gb_s(data, lambda n=number, s=stream: _native.decode(s, n, width, 1, out))
-        if not np.array_equal(out, data):
-            raise SystemExit(f"{codec} does not restore the {contents} outputs")
-        size = gb_s(data, lambda n=number: _native.measure(data, width, 1 << n, 1, 1))
-        ratio = data.size / stream.size
-        rows.append(Row(contents, precision, codec, ratio, encode, decode, size, measure, memcpy))
-    return rows
+def speeds(contents: str, precision: str, data: np.ndarray) -> Iterator[Row]:
+    """The rows of one kind of contents."""
+    for i, level in enumerate(levels.levels()):
+        for threads in (1, 2):
+            for codec in CODECS if (i, threads) == (0, 1) else ("planezip",):
+                with levels.use_level(level):
+                    yield Row(
+                        level,
+                        threads,
+                        contents,
+                        precision,
+                        codec,
+                        *measured(data, PRECISIONS[precision], codec, threads),
+                    )
 
 
-def gb_s(data: np.ndarray, run: Callable[[], object]) -> float:
+def measured(data: np.ndarray, width: int, codec: str, threads: int) -> tuple[float, ...]:
+    """Ratio and speeds, in the order of Row."""
+    number = CODECS.index(codec)
+    scratch = np.zeros(_native.encode_bound(data.nbytes), np.uint8)
+    out = np.zeros_like(data)
+    size = _native.encode(data, number, width, threads, scratch)
+    stream = scratch[:size]
+
+    def encode() -> None:
+        _native.encode(data, number, width, threads, scratch)
+
+    def decode() -> None:
+        _native.decode(stream, number, width, threads, out)
+
+    def size_only(codecs: int) -> None:
+        _native.measure(data, width, codecs, 1, threads)
+
+    runs = (
+        encode,
+        decode,
+        lambda: size_only(1 << number),
+        lambda: size_only((1 << len(CODECS)) - 1),
+    )
+    found = tuple(gb_s(data, run, threads) for run in runs)
+    if not np.array_equal(out, data):
+        raise SystemExit(f"{codec} does not restore what it encoded")
+    return data.nbytes / size, *found, gb_s(data, lambda: np.copyto(out, data), 1)
+
+
+def gb_s(data: np.ndarray, run: Callable[[], object], threads: int) -> float:
     """Speed of `run` on `data`: the median of REPEATS, after one run to warm up."""
+    clock = time.process_time if threads == 1 else time.perf_counter
     run()
     seconds = []
     for _ in range(REPEATS):
-        start = time.process_time()
+        start = clock()
         run()
-        seconds.append(time.process_time() - start)
+        seconds.append(clock() - start)
     return data.nbytes / statistics.median(seconds) / 1e9
 
 

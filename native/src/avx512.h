@@ -1,6 +1,7 @@
 // The stages in AVX-512 with VBMI2 and GFNI.
 #pragma once
 
+#include "avx512_bdi.h"
 #include "avx512_read.h"
 #include "avx512_sizes.h"
 #include "avx512_write.h"
@@ -23,6 +24,8 @@ struct Avx512 : Portable<W> {
         }
         sizer.size(encodings);
     }
+
+    static unsigned bdi_tag(const uint8_t* block) { return vector_bdi_tag(block); }
 
     // ---- writing
 

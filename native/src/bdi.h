@@ -65,17 +65,26 @@ inline bool bdi_repeats(const uint8_t* block) {
     return std::memcmp(block, block + 8, kBlockBytes - 8) == 0;
 }
 
-// The tag of the smallest form that the block fits; the lowest of equals.
+// The tag of the smallest form for whose element and delta, given as zeros of these types, `fits` is
+// true; the lowest of equals.
+template <class Fits>
+inline unsigned smallest_form(Fits fits) {
+    // By size; forms of equal size by tag.
+    if (fits(uint64_t{}, uint8_t{})) return 3;
+    if (fits(uint32_t{}, uint8_t{})) return 6;
+    if (fits(uint64_t{}, uint16_t{})) return 4;
+    if (fits(uint32_t{}, uint16_t{})) return 7;
+    if (fits(uint64_t{}, uint32_t{})) return 5;
+    if (fits(uint16_t{}, uint8_t{})) return 8;
+    return kBdiRaw;
+}
+
+// The tag that a block is stored under.
 inline unsigned bdi_tag(const uint8_t* block) {
     if (bdi_repeats(block)) return load<uint64_t>(block) == 0 ? kBdiZeros : kBdiRepeated;
-    // By size; forms of equal size by tag.
-    if (bdi_form_fits<uint64_t, uint8_t>(block)) return 3;
-    if (bdi_form_fits<uint32_t, uint8_t>(block)) return 6;
-    if (bdi_form_fits<uint64_t, uint16_t>(block)) return 4;
-    if (bdi_form_fits<uint32_t, uint16_t>(block)) return 7;
-    if (bdi_form_fits<uint64_t, uint32_t>(block)) return 5;
-    if (bdi_form_fits<uint16_t, uint8_t>(block)) return 8;
-    return kBdiRaw;
+    return smallest_form([block](auto element, auto delta) {
+        return bdi_form_fits<decltype(element), decltype(delta)>(block);
+    });
 }
 
 template <class Element, class Delta>

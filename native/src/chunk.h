@@ -36,9 +36,10 @@ inline void choose(ChunkPlan& plan, unsigned encodings) {
     }
 }
 
+template <class Stages>
 inline void choose_bdi(const uint8_t* src, unsigned blocks, ChunkPlan& plan) {
     for (unsigned i = 0; i < blocks; ++i) {
-        const unsigned tag = bdi_tag(src + i * kBlockBytes);
+        const unsigned tag = Stages::bdi_tag(src + i * kBlockBytes);
         plan.tags[i] = static_cast<uint8_t>(tag);
         plan.chosen_bits[i] = static_cast<uint16_t>(bdi_bits(tag));
     }
@@ -54,7 +55,7 @@ inline uint64_t total_bits(const ChunkPlan& plan, Codec codec, unsigned blocks) 
 template <class Stages>
 size_t plan_chunk(Codec codec, const uint8_t* src, unsigned blocks, ChunkPlan& plan) {
     if (codec == Codec::bdi) {
-        choose_bdi(src, blocks, plan);
+        choose_bdi<Stages>(src, blocks, plan);
     } else {
         const unsigned encodings =
             codec == Codec::planezip ? kAllEncodings : bit_of(single_encoding(codec));
@@ -86,7 +87,7 @@ void size_chunk(const uint8_t* src, unsigned blocks, unsigned codecs, ChunkSizes
         for (unsigned i = 0; i < blocks; ++i) ++sizes.tag_blocks[plan.tags[i]];
     }
     if (asked(Codec::bdi)) {
-        choose_bdi(src, blocks, plan);
+        choose_bdi<Stages>(src, blocks, plan);
         add(Codec::bdi);
     }
 }

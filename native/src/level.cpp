@@ -1,11 +1,23 @@
 #include "level.h"
 
+#ifdef PLANEZIP_X86
+#include <cpuid.h>
+#endif
+
 #include <atomic>
 #include <cstdlib>
 #include <string>
 
 namespace planezip {
 namespace {
+
+#ifdef PLANEZIP_X86
+// Not all compilers' __builtin_cpu_supports() know it.
+bool has_lzcnt() {
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT);
+}
+#endif
 
 struct Candidate {
     const Level* level;
@@ -18,7 +30,8 @@ const Candidate* candidates(size_t& count) {
     static const bool avx2 = [] {
         __builtin_cpu_init();
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+               has_lzcnt();
     }();
     static const bool avx512 = [] {
         return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&

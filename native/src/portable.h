@@ -2,6 +2,7 @@
 // faster.
 #pragma once
 
+#include "bdi.h"
 #include "level.h"
 #include "sizes.h"
 #include "transpose.h"
@@ -23,6 +24,9 @@ struct Portable {
             size_block<W>(src + i * kBlockBytes, encodings, i, plan);
         }
     }
+
+    // The tag of the codec bdi.
+    static unsigned bdi_tag(const uint8_t* block) { return planezip::bdi_tag(block); }
 
     // ---- writing; `classes` are what size_blocks() left in the plan
 
