@@ -3,7 +3,7 @@
     python benchmarks/codec_speed.py
 
 The contents are 64 MiB of the convolution and of the ReLU outputs of a training-mode forward pass
-of a randomly initialised ResNet-50 on crops of scikit-learn's sample photographs: the front of every
+of a randomly initialised ResNet-50 on crops of scikit-learn's sample photographs: the front of each
 output, in equal shares. All codecs on the fastest level and one thread; the planezip codec on every
 level that the machine has, on one thread and on two.
 
