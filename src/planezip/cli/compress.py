@@ -59,6 +59,8 @@ def command(
 
 
 def _default_target(file: Path) -> Path:
+    if not file.name:
+        raise InputError(f"cannot read {file}: it is a folder; name a file")
     if file.suffix in (".safetensors", ".npz"):
         return file.with_name(file.stem + SUFFIX + file.suffix)
     return file.with_name(file.name + SUFFIX)

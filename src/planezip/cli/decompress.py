@@ -41,6 +41,8 @@ def command(
 
 def _without_suffix(file: Path) -> Path:
     """The name without .pz, which may stand before another suffix."""
+    if not file.name:
+        raise InputError(f"cannot read {file}: it is a folder; name a file")
     if file.suffix == SUFFIX:
         return file.with_suffix("")
     inner = Path(file.stem)

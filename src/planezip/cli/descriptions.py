@@ -62,7 +62,7 @@ def _plain(data: bytes) -> bytes:
 def _members(text: bytes) -> set[str]:
     try:
         return set(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return set()
 
 

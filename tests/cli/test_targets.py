@@ -1,0 +1,55 @@
+"""compress and decompress write where they are told: through links, never over what is no file."""
+
+import os
+import stat
+
+import pytest
+
+
+@pytest.fixture
+def data(here):
+    (here / "data").write_bytes(bytes(1000))
+    return here
+
+
+def test_a_link_leads_to_the_file_that_is_replaced(data, succeed):
+    (data / "target.pz").write_bytes(b"old")
+    (data / "link.pz").symlink_to("target.pz")
+    succeed("compress", "data", "-o", "link.pz", "--force")
+    assert (data / "link.pz").is_symlink()
+    assert (data / "target.pz").read_bytes() != b"old"
+
+
+def test_a_link_to_nowhere_names_the_file_to_write(data, succeed):
+    (data / "link.pz").symlink_to("new.pz")
+    succeed("compress", "data", "-o", "link.pz")
+    assert (data / "link.pz").is_symlink()
+    assert (data / "new.pz").is_file()
+
+
+def test_what_is_no_regular_file_stays_what_it_is(data, refuse):
+    os.mkfifo(data / "pipe")
+    assert "regular file" in refuse("compress", "data", "-o", "pipe", "--force")
+    assert stat.S_ISFIFO((data / "pipe").stat().st_mode)
+
+
+def test_permissions_of_a_replaced_file_stay(data, succeed):
+    (data / "private.pz").write_bytes(b"old")
+    (data / "private.pz").chmod(0o600)
+    succeed("compress", "data", "-o", "private.pz", "--force")
+    assert (data / "private.pz").stat().st_mode & 0o777 == 0o600
+
+
+def test_names_as_long_as_the_file_system_takes_can_be_written(data, succeed):
+    succeed("compress", "data", "-o", "n" * 252 + ".pz")
+
+
+@pytest.mark.parametrize("command", ["compress", "decompress"])
+@pytest.mark.parametrize("name", [".", "", "/"])
+def test_a_folder_is_no_file(data, refuse, command, name):
+    assert "folder" in refuse(command, name)
+
+
+def test_json_nested_without_end_is_no_record(data, refuse):
+    (data / "deep.json").write_bytes(b'{"ops":' + b"[" * 100_000)
+    assert "deep.json" in refuse("inspect", "deep.json")
