@@ -69,7 +69,7 @@ def test_faster_at_less_ratio_or_slower_at_more_is_not_ahead():
     dense = Row("zipnn", "auto", "conv", "bf16", 1 << 20, 1.6, 1.0, 2.5)
     text = page(fast, dense)
     assert "On no input is one faster either way" in text
-    assert "encodes 4.0 times as fast, decodes 2.0 times" in text
+    assert "encodes 4.00 times as fast, decodes 2.00 times" in text
 
 
 def test_the_plot_is_a_png():

@@ -16,6 +16,8 @@ from planezip.workloads.photographs import Photographs, sample_photographs
 
 BYTES = 24 << 20  # of each input, in either precision
 _PASSES, _BATCH, _PIXELS = 8, 8, 224
+# Else timm starts the last normalisation of every residual branch with a scale of 0: all zeros.
+_OPTIONS = {"resnet50": {"zero_init_last": False}}
 _KINDS: dict[str, dict[str, type[nn.Module]]] = {
     "resnet50": {"conv": nn.Conv2d, "norm": nn.BatchNorm2d, "relu": nn.ReLU, "pool": nn.MaxPool2d},
     "vit_small_patch16_224": {"linear": nn.Linear, "gelu": nn.GELU},
@@ -52,7 +54,7 @@ def _inputs(photographs: Path | None) -> Iterator[tuple[str, torch.Tensor]]:
 def _activations(name: str, data: Photographs) -> dict[str, torch.Tensor]:
     """Operator kind -> FP32 values. BF16 inputs take BYTES / 2 of them."""
     torch.manual_seed(0)
-    model = timm.create_model(name).train()
+    model = timm.create_model(name, **_OPTIONS.get(name, {})).train()
     outputs: dict[str, list[torch.Tensor]] = {}
     for module in model.modules():
         for kind, module_type in _KINDS[name].items():

@@ -96,7 +96,7 @@ def _put(label: Annotation, point: NDArray[Any], taken: list[Bbox], frame: Bbox)
         left = {"left": 0, "right": width, "center": width / 2}[align]
         x, y = point[0] + dx - left, point[1] + dy - height / 2
         box = Bbox.from_bounds(x, y, width, height)
-        inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 + 20
+        inside = frame.x0 <= box.x0 and box.x1 <= frame.x1
         if inside and not any(box.overlaps(other) for other in taken):
             break
     label.set_ha(align)

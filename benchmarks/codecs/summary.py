@@ -111,7 +111,7 @@ def _over_zipnn(rows: Sequence[Row]) -> str:
         zipnn = [mean for mean in table if mean.rival == "zipnn"]
         encode = own.encode / max(mean.encode for mean in zipnn)
         decode = own.decode / max(mean.decode for mean in zipnn)
-        lines.append(f"- {title}: encodes {encode:.1f} times as fast, decodes {decode:.1f} times.")
+        lines.append(f"- {title}: encodes {encode:.2f} times as fast, decodes {decode:.2f} times.")
     return "\n".join(lines) + "\n"
 
 
