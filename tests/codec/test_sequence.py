@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -45,6 +47,35 @@ def test_what_was_appended_comes_back_in_order(path):
         assert reader.view(1).elements(7, 9).tolist() == [7, 8]
         with pytest.raises(IndexError):
             reader[len(PARTS)]
+
+
+def test_32_threads_share_a_reader_and_each_gets_the_record_it_asked_for(tmp_path):
+    """Switching threads as often as can be: a position that they shared would be moved meanwhile."""
+    with SequenceWriter(tmp_path / "parts") as writer:
+        for number in range(32):
+            writer.append(np.full(5000 + number, number, np.int64), threads=1)
+    together = threading.Barrier(32)
+    with SequenceReader(tmp_path / "parts") as reader:
+        alone = [reader.stream(number) for number in range(32)]
+
+        def read(number: int) -> bool:
+            together.wait()
+            return all(reader.stream(at % 32) == alone[at % 32] for at in range(number, 600, 7))
+
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            with ThreadPoolExecutor(32) as pool:
+                assert all(pool.map(read, range(32)))
+        finally:
+            sys.setswitchinterval(before)
+        assert [part[0] for part in reader] == list(range(32))
+
+
+def test_a_stream_is_read_whole_however_little_the_system_gives_at_once(path, monkeypatch):
+    monkeypatch.setattr(sequence, "_READ_BYTES", 7)
+    with SequenceReader(path) as reader:
+        assert [raw(part) for part in reader] == [raw(part) for part in PARTS]
 
 
 def test_appending_later_leaves_what_is_there(path):

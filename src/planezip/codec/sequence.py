@@ -23,6 +23,8 @@ from planezip.errors import CorruptStreamError, InputError
 
 _HEADER = struct.Struct("<4sIQQ")  # magic, 0, bytes of the stream, checksum of these
 
+_READ_BYTES = 1 << 30  # the system reads no 2 GiB at once
+
 
 def _header(size: int) -> bytes:
     summed = struct.pack("<4sIQ", SEQUENCE_MAGIC, 0, size)
@@ -93,6 +95,18 @@ def _open(path: str | Path, mode: str, verb: str) -> BinaryIO:
         return cast(BinaryIO, open(path, mode))
     except OSError as error:
         raise InputError(f"cannot {verb} {path}: {error.strerror}") from None
+
+
+def _read_at(file: BinaryIO, offset: int, size: int) -> bytes:
+    """So many bytes of a file, or as many as there are; its position plays no part.
+
+    Threads, and processes after a fork, share the position.
+    """
+    parts = []
+    while size and (part := os.pread(file.fileno(), min(size, _READ_BYTES), offset)):
+        parts.append(part)
+        offset, size = offset + len(part), size - len(part)
+    return b"".join(parts)
 
 
 class SequenceWriter(_Sequence):
@@ -168,7 +182,8 @@ class SequenceReader(_Sequence):
     """The streams of a sequence, as many as there were when it was opened.
 
     Every stream is verified by its own checksum when it is read. Iterating gives what was appended,
-    in order; if the file is torn or damaged behind it, then raises CorruptStreamError.
+    in order; if the file is torn or damaged behind it, then raises CorruptStreamError. Any number of
+    threads may read at once.
 
     Attributes:
         fault: what is wrong behind the last whole stream; None if nothing is.
@@ -200,9 +215,7 @@ class SequenceReader(_Sequence):
 
     def stream(self, index: int) -> bytes:
         """The bytes of a stream, not verified."""
-        offset, size = self._streams[index]
-        self._file.seek(offset)
-        return self._file.read(size)
+        return _read_at(self._file, *self._streams[index])
 
     def view(self, index: int) -> StreamView:
         """A stream to read parts of; CorruptStreamError if it is damaged."""
