@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors import TensorSpec, safe_open, serialize_file
+from safetensors import SafetensorError, TensorSpec, deserialize, safe_open, serialize_file
 from safetensors.torch import load_file, save_file
 
 from planezip import CorruptStreamError, InputError
@@ -216,6 +216,58 @@ def test_files_that_are_no_safetensors_are_refused(tmp_path, name):
     for convert in (pack, unpack):
         with pytest.raises(CorruptStreamError):
             convert(tmp_path / "x.safetensors")
+
+
+def u8(begin: int, end: int) -> str:
+    return json.dumps({"dtype": "U8", "shape": [end - begin], "data_offsets": [begin, end]})
+
+
+def of_header(header: str, size: int) -> bytes:
+    """A file of that header and so many bytes behind it."""
+    return len(header.encode()).to_bytes(8, "little") + header.encode() + bytes(size)
+
+
+REFUSED_BY_THE_LIBRARY = {
+    "a tensor twice": (f'{{"x": {u8(0, 4)}, "x": {u8(4, 8)}}}', 8, "'x' twice"),
+    "metadata twice": ('{"__metadata__": {}, "__metadata__": {}}', 0, "'__metadata__' twice"),
+    "a field twice": (f'{{"x": {{"dtype": "U8", {u8(0, 4)[1:]}}}', 4, "'dtype' twice"),
+    "bytes behind the last": (f'{{"x": {u8(0, 4)}}}', 7, "3 bytes behind"),
+    "bytes of no tensors": ("{}", 2, "2 bytes behind"),
+    "an overlap": (f'{{"x": {u8(0, 4)}, "y": {u8(2, 6)}}}', 6, "'y' overlaps"),
+    "shared bytes": (f'{{"x": {u8(0, 4)}, "y": {u8(0, 4)}}}', 4, "'y' overlaps"),
+    "a hole": (f'{{"x": {u8(0, 4)}, "y": {u8(6, 8)}}}', 8, "'y' has a hole"),
+    "a hole at the start": (f'{{"x": {u8(2, 4)}}}', 4, "'x' has a hole"),
+    "nothing amid a tensor": (f'{{"x": {u8(0, 4)}, "y": {u8(2, 2)}}}', 4, "'y' overlaps"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_BY_THE_LIBRARY)
+def test_files_that_the_library_refuses_are_refused(tmp_path, name):
+    header, size, message = REFUSED_BY_THE_LIBRARY[name]
+    content = of_header(header, size)
+    with pytest.raises(SafetensorError):
+        deserialize(content)
+    (tmp_path / "x.safetensors").write_bytes(content)
+    for convert in (pack, unpack):
+        with pytest.raises(CorruptStreamError, match=message):
+            convert(tmp_path / "x.safetensors")
+
+
+@pytest.mark.parametrize("header", ['{"x": ' + u8(0, 4) + ', "x": ' + u8(0, 4) + "}", "[" * 9999])
+def test_headers_that_the_format_forbids_are_refused(tmp_path, header):
+    (tmp_path / "x.safetensors").write_bytes(of_header(header, 4))
+    with pytest.raises(CorruptStreamError, match="not a safetensors file"):
+        pack(tmp_path / "x.safetensors")
+
+
+def test_tensors_in_any_order_and_empty_ones_between_are_read():
+    entries = {"z": (4, 9), "none": (4, 4), "a": (0, 4), "first": (0, 0), "last": (9, 9)}
+    header = ", ".join(f'"{name}": {u8(*offsets)}' for name, offsets in entries.items())
+    content = of_header(f"{{{header}}}", 9)
+    assert {name for name, _ in deserialize(content)} == set(entries)
+    tensors, _ = safetensors_file.parse(np.frombuffer(content, np.uint8))
+    sizes = {name: tensor.data.nbytes for name, tensor in tensors.items()}
+    assert sizes == {name: end - begin for name, (begin, end) in entries.items()}
 
 
 ARRAYS = {

@@ -50,7 +50,7 @@ def test_what_was_appended_comes_back_in_order(path):
 
 
 def test_32_threads_share_a_reader_and_each_gets_the_record_it_asked_for(tmp_path):
-    """Switching threads as often as can be: a position that they shared would be moved meanwhile."""
+    """Threads are switched as often as can be: others would move a shared position."""
     with SequenceWriter(tmp_path / "parts") as writer:
         for number in range(32):
             writer.append(np.full(5000 + number, number, np.int64), threads=1)

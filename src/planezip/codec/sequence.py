@@ -182,8 +182,8 @@ class SequenceReader(_Sequence):
     """The streams of a sequence, as many as there were when it was opened.
 
     Every stream is verified by its own checksum when it is read. Iterating gives what was appended,
-    in order; if the file is torn or damaged behind it, then raises CorruptStreamError. Any number of
-    threads may read at once.
+    in order; if the file is torn or damaged behind it, then raises CorruptStreamError. Any number
+    of threads may read at once.
 
     Attributes:
         fault: what is wrong behind the last whole stream; None if nothing is.

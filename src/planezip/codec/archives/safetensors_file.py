@@ -2,6 +2,7 @@
 written by the safetensors library.
 """
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -62,27 +63,53 @@ def parse(file: Bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors, views, and the metadata of a safetensors file.
 
     Raises:
-        CorruptStreamError: it is none, or its header contradicts itself.
+        CorruptStreamError: it is none, its header contradicts itself or says something twice, or
+            a byte belongs to no tensor or to several.
     """
     size = int.from_bytes(file[:8].tobytes(), "little")
     if file.nbytes < 8 or size > min(file.nbytes - 8, _MAX_HEADER_BYTES):
         raise CorruptStreamError("not a safetensors file: its header is not whole")
     body = file[8 + size :]
     try:
-        header = msgspec.json.decode(file[8 : 8 + size].tobytes(), type=dict[str, msgspec.Raw])
+        text = file[8 : 8 + size].tobytes()
+        header = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         metadata = msgspec.json.decode(header.pop(_METADATA, b"null"), type=dict[str, str] | None)
         entries = {name: msgspec.json.decode(raw, type=_Header) for name, raw in header.items()}
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        json.loads(text, object_pairs_hook=_check_keys)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise CorruptStreamError(f"not a safetensors file: {error}") from None
+    _check_layout(entries, body.nbytes)
     return {name: _tensor(name, entry, body) for name, entry in entries.items()}, metadata or {}
+
+
+def _check_keys(pairs: list[tuple[str, Any]]) -> None:
+    """ValueError if a JSON object has a key twice: decoders keep one of them and drop the other."""
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise ValueError(f"its header has {key!r} twice")
+        seen.add(key)
+
+
+def _check_layout(entries: dict[str, _Header], size: int) -> None:
+    """CorruptStreamError unless the tensors lie one behind the other and fill the file."""
+    at = 0
+    for name, entry in sorted(entries.items(), key=lambda item: item[1].data_offsets):
+        begin, end = entry.data_offsets
+        if not 0 <= begin <= end <= size:
+            raise CorruptStreamError(f"tensor {name!r} lies outside the file")
+        if begin != at:
+            fault = "overlaps the tensor before it" if begin < at else "has a hole before it"
+            raise CorruptStreamError(f"tensor {name!r} {fault}")
+        at = end
+    if at != size:
+        raise CorruptStreamError(f"{size - at} bytes behind the last tensor belong to none")
 
 
 def _tensor(name: str, entry: _Header, body: Bytes) -> Tensor:
     begin, end = entry.data_offsets
     if entry.dtype not in DTYPES:
         raise CorruptStreamError(f"tensor {name!r} has an unknown element type {entry.dtype!r}")
-    if not 0 <= begin <= end <= body.nbytes:
-        raise CorruptStreamError(f"tensor {name!r} lies outside the file")
     if byte_count(entry.shape, DTYPES[entry.dtype][1]) != end - begin:
         raise CorruptStreamError(f"tensor {name!r} has another size than its shape says")
     return Tensor(entry.dtype, entry.shape, body[begin:end])
