@@ -37,3 +37,18 @@ def test_the_manifest_has_the_fields_that_are_printed():
 
     printed = set(re.findall(r'"(\w+)": ', re.search(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)[1]))
     assert printed == {*Manifest.__struct_fields__, *Entry.__struct_fields__}
+
+
+def test_the_program_on_levels_runs_and_the_table_names_them():
+    from planezip.codec import levels
+
+    section = DOCUMENT.partition("## Levels\n")[2].partition("\n## ")[0]
+    before = levels.level()
+    exec(
+        re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1),
+        {"planezip": planezip, "array": np.arange(9)},
+    )
+    assert levels.level() == before
+    named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert named == ["avx512", "avx2", "portable"]
+    assert [name for name in named if name in levels.levels()] == list(levels.levels())

@@ -19,7 +19,8 @@ _STRIDE_BYTES = 1 << 20  # of contents between two entries of the index, whole c
 class StreamView:
     """A stream whose contents are decoded where they are asked for.
 
-    Opening reads the stream once, to compare the checksum and find the chunks; what is read later
+    Opening reads the stream once to compare the checksum, and walks the headers of all chunks to
+    find them; what is read later
     costs the 4,096-byte chunks that it touches, and up to 255 chunk headers before them.
     """
 
@@ -27,7 +28,8 @@ class StreamView:
         """Open a stream; it must not change while it is in use.
 
         Args:
-            stream: a bytes-like object; a memory-mapped file is read as far as needed.
+            stream: a bytes-like object. Of a memory-mapped file everything is read, to compare the
+                checksum; with `verify` off, the pages that hold chunk headers, which may be all.
             verify: compare the checksum of the whole. Without it, damage may go unnoticed, or
                 be noticed when the place is read; nothing worse can happen.
 
