@@ -1,9 +1,14 @@
-"""The toy network's trace and capture, for every test that needs some."""
+"""What all tests share: the toy network's trace and capture, and a Ctrl-C that works."""
+
+import signal
 
 import pytest
 
 from planezip.records import Capture, Trace
 from toynet import build_capture, build_trace
+
+# Shells start background jobs with Ctrl-C ignored, and their children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
