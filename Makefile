@@ -30,10 +30,10 @@ lint: .venv/installed ## check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-fuzz: ## fuzz the engine for 5 minutes under ASan and UBSan (needs clang)
+fuzz: ## fuzz each of the engine's 2 targets for 5 minutes under ASan and UBSan (needs clang)
 	fuzz/run 300
 
-fuzz-short: ## fuzz the engine for 30 seconds
+fuzz-short: ## the same for 30 seconds each
 	fuzz/run 30
 
 bench: .venv/installed ## measure codec, rivals and planner; writes benchmarks/results

@@ -13,7 +13,7 @@ RUN = Path(__file__).parent.parent / "fuzz" / "run"
 @pytest.mark.skipif(not shutil.which("clang++"), reason="clang is not installed")
 @pytest.mark.skipif(sys.platform != "linux", reason="libFuzzer comes with clang on Linux")
 def test_half_a_minute_of_fuzzing_finds_nothing(tmp_path):
-    done = subprocess.run([RUN, "30", tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run([RUN, "15", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("stat::number_of_executed_units") == 2
 
