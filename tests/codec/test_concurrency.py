@@ -79,7 +79,7 @@ NATIVE_WORK = {
 def another_thread_runs_during(work) -> bool:
     """Whether this thread runs before `work`, begun in another, is over.
 
-    The interpreter takes its lock from no thread meanwhile: it only changes hands if `work` lets go.
+    The interpreter's lock is taken from no thread meanwhile: it changes hands if `work` lets go.
     """
     begun = threading.Event()
     over = []

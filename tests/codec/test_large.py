@@ -9,10 +9,20 @@ import time
 
 import numpy as np
 import pytest
+import torch
 
 import planezip
 from planezip import StreamView
-from planezip.codec import CODECS, describe, engine, measure, read_stream, write_stream
+from planezip.codec import (
+    CODECS,
+    adapter,
+    describe,
+    engine,
+    measure,
+    read_stream,
+    tensors,
+    write_stream,
+)
 
 SLICE = 3 * 4096
 
@@ -161,6 +171,39 @@ def test_ctrl_c_is_answered_between_two_slices(monkeypatch, name, tmp_path):
         }
         interrupted(calls[name])
     assert Slow.calls < 100
+
+
+@pytest.mark.parametrize("kind", ["memoryview", "tensor", "tensor in one row", "conjugate"])
+def test_copies_of_what_is_not_contiguous_are_made_in_pieces(monkeypatch, kind):
+    """Between two pieces the interpreter looks for signals."""
+    monkeypatch.setattr(adapter, "SLICE_BYTES", 4096)
+    monkeypatch.setattr(tensors, "SLICE_BYTES", 4096)
+    values = np.arange(120_000, dtype=np.int32).reshape(300, 400)
+    tensor = torch.from_numpy(values)
+    x, expected = {
+        "memoryview": (memoryview(values)[::2], values[::2]),
+        "tensor": (tensor.T, values.T),
+        "tensor in one row": (tensor.T[None], values.T[None]),
+        "conjugate": (
+            torch.complex(tensor.double(), tensor.double()).conj(),
+            np.conj(values + values * 1j),
+        ),
+    }[kind]
+    lines = []
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_name in ("_gathered", "_copy") and event == "line":
+            lines.append(frame.f_lineno)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        flat, _ = adapter.flatten(x)
+    finally:
+        sys.settrace(before)
+    assert flat.tobytes() == expected.tobytes()
+    assert len(lines) > expected.nbytes / 4096
 
 
 TEN_GB = """

@@ -112,7 +112,19 @@ def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:
         raise InputError(f"cannot {verb} a buffer of Python objects; give one of plain elements")
     if view.nbytes == 0:
         return np.empty(0, np.uint8)
-    return np.frombuffer(view if view.c_contiguous else view.tobytes(), np.uint8)
+    return np.frombuffer(view, np.uint8) if view.c_contiguous else _gathered(view)
+
+
+def _gathered(view: memoryview) -> NDArray[np.uint8]:
+    """The bytes of a buffer with gaps, copied in pieces: Ctrl-C is answered between two."""
+    rows = max(1, SLICE_BYTES * len(view) // view.nbytes)
+    flat = np.empty(view.nbytes, np.uint8)
+    at = 0
+    for start in range(0, len(view), rows):
+        part = np.frombuffer(view[start : start + rows].tobytes(), np.uint8)
+        flat[at : at + part.nbytes] = part
+        at += part.nbytes
+    return flat
 
 
 def _from_dlpack(x: Any) -> np.ndarray[Any, Any]:

@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from planezip.codec.adapter import Contents
+from planezip.codec.engine import SLICE_BYTES
 from planezip.errors import CorruptStreamError, InputError
 
 Bytes = NDArray[np.uint8]
@@ -37,11 +38,26 @@ def flatten(tensor: torch.Tensor) -> tuple[Bytes, str]:
     _check_plain(tensor)
     try:
         if tensor.is_conj() or tensor.is_neg() or not tensor.is_contiguous():
-            tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+            copy = torch.empty(tensor.shape, dtype=tensor.dtype)
+            _copy(copy, tensor.detach())
+            tensor = copy
         return _bytes(tensor), str(tensor.dtype).removeprefix("torch.")
     except (RuntimeError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"cannot compress a {type(tensor).__name__}: {reason}") from None
+
+
+def _copy(target: torch.Tensor, source: torch.Tensor) -> None:
+    """Copied in pieces: Ctrl-C is answered between two."""
+    if source.nbytes <= SLICE_BYTES or source.dim() == 0:
+        target.copy_(source)
+        return
+    rows = max(1, SLICE_BYTES * len(source) // source.nbytes)
+    for start in range(0, len(source), rows):
+        if rows == 1:
+            _copy(target[start], source[start])
+        else:
+            target[start : start + rows].copy_(source[start : start + rows])
 
 
 def _check_plain(tensor: torch.Tensor) -> None:
