@@ -20,6 +20,10 @@ ODD_FILES = {
     "another spelling of the type": saved(np.arange(9.0)).replace(b"'<f8'", b"'f8' "),
     "a shape of 10^15": saved(np.arange(9.0)).replace(b"(9,), }     ", b"(10**15,), }"),
     "a broken header": saved(np.arange(9.0)).replace(b"'<f8'", b"'''<f"),
+    "an impossible shape without elements": saved(np.empty((0, 7))).replace(
+        b"(0, 7), }" + b" " * 20, b"(0, %d), }" % 2**70
+    ),
+    "a truth value in the shape": saved(np.ones((1, 2))).replace(b"(1, 2), }   ", b"(True, 2), }"),
     "no array": b"\x93NUMPY",
     "nothing": b"",
 }

@@ -357,3 +357,24 @@ def test_streams_of_files_are_those_of_compress(tmp_path):
         (tmp_path / "x").write_bytes(content)
         STREAM.compress(tmp_path / "x", tmp_path / "x.pz", Settings(), silent)
         assert (tmp_path / "x.pz").read_bytes() == planezip.compress(content)
+
+
+@pytest.mark.parametrize("more", [-1, 10, 5000])
+def test_members_of_another_size_than_the_zip_file_says_are_refused(tmp_path, more):
+    source = tmp_path / "odd.npz"
+    np.savez_compressed(source, a=np.arange(300))
+    data = source.read_bytes()
+    with zipfile.ZipFile(source) as zipped:
+        size = zipped.infolist()[0].file_size
+    said = data.replace(size.to_bytes(4, "little"), (size + more).to_bytes(4, "little"))
+    assert said != data
+    source.write_bytes(said)
+    with pytest.raises((CorruptStreamError, InputError)):
+        pack(source)
+
+
+def test_a_safetensors_shape_that_no_library_takes_is_refused():
+    header = b'{"a":{"dtype":"F32","shape":[0,%d],"data_offsets":[0,0]}}' % 2**70
+    file = np.frombuffer(len(header).to_bytes(8, "little") + header, np.uint8)
+    with pytest.raises(CorruptStreamError):
+        safetensors_file.parse(file)

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from planezip.codec.adapter import check_dtype
+from planezip.codec.adapter import Contents, check_dtype
 from planezip.codec.archives.manifest import Entry, byte_count
 from planezip.codec.format import SymbolBits
 from planezip.codec.restore import numpy_dtype
@@ -46,7 +46,12 @@ def parse(file: Bytes) -> Array:
         shape, fortran_order, dtype = _READERS[np.lib.format.read_magic(head)](head)
         check_dtype(dtype)
         header, data = file[: head.tell()], file[head.tell() :]
-        fits = data.nbytes == byte_count(shape, 8 * dtype.itemsize)
+        contents = Contents("numpy", dtype.str, shape, data.nbytes)
+        fits = (
+            data.nbytes == byte_count(shape, 8 * dtype.itemsize)
+            and contents.shape_is_possible(dtype.itemsize)
+            and all(type(size) is int for size in shape)
+        )
         # Other versions and spellings of a header are not written again: restored is bit for bit.
         again = io.BytesIO()
         write_header(again, dtype.str, shape, fortran_order)

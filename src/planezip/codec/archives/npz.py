@@ -121,9 +121,15 @@ def _members(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 
 def _extracted(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, aside: Pieces) -> Bytes:
     """The content of a member, put aside."""
+    start = aside.file.tell()
     with zipped.open(info) as member:
         shutil.copyfileobj(member, aside.file, _COPY_BYTES)
-    aside.end(info.file_size)
+    size = aside.file.tell() - start
+    if size != info.file_size:
+        raise CorruptStreamError(
+            f"member {info.filename!r} has {size} bytes, the zip file says {info.file_size}"
+        )
+    aside.end(size)
     return aside.mapped()[0]
 
 

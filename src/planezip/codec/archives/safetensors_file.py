@@ -5,7 +5,7 @@ written by the safetensors library.
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
@@ -53,9 +53,12 @@ class Tensor:
     data: Bytes
 
 
+_Size = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+
+
 class _Header(msgspec.Struct):
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[_Size, ...]
     data_offsets: tuple[int, int]
 
 
