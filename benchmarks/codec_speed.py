@@ -3,13 +3,13 @@
     python benchmarks/codec_speed.py
 
 The contents are 64 MiB of the convolution and of the ReLU outputs of a training-mode forward pass
-of a randomly initialised ResNet-50 on crops of scikit-learn's sample photographs: the front of each
-output, in equal shares. All codecs on the fastest level and one thread; the planezip codec on every
-level that the machine has, on one thread and on two.
+of a randomly initialised ResNet-50 on crops of scikit-learn's sample photographs: the front of
+every output, in equal shares. All codecs run on the fastest level and one thread; the planezip
+codec on every level that the machine has, on one thread and on two.
 
 Speeds are GB of uncompressed bytes a second, the median of five runs: per second of CPU time on one
-thread, of wall time on two, where all that the machine does besides counts. Writes codec_speed.csv
-and the machine's description beside it.
+thread, of wall time on two, which shows what threads gain only if nothing else runs. Writes
+codec_speed.csv and the machine's description beside it.
 """
 
 import statistics

@@ -93,7 +93,7 @@ public:
     // Sets `first` at the next chunks and returns how many they are; 0 if none are left, or one has
     // a fault.
     size_t deal(Reader& first) {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::lock_guard<SpinLock> guard(lock_);
         if (fault_) return 0;
         first = reader_;
         try {
@@ -106,7 +106,7 @@ public:
 
     // To be called where a chunk's fault was caught.
     void fault(size_t chunk) {
-        const std::lock_guard<std::mutex> guard(lock_);
+        const std::lock_guard<SpinLock> guard(lock_);
         note(chunk);
     }
 
@@ -125,7 +125,7 @@ private:
         faulty_ = chunk;
     }
 
-    std::mutex lock_;
+    SpinLock lock_;
     Reader reader_;
     const size_t chunks_;
     std::exception_ptr fault_;

@@ -2,11 +2,30 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 namespace planezip {
+
+// For a few instructions at a time: a mutex would put threads to sleep for longer than they wait.
+class SpinLock {
+public:
+    void lock() {
+        for (unsigned tries = 0; held_.exchange(true, std::memory_order_acquire);) {
+            while (held_.load(std::memory_order_relaxed)) {
+                if (++tries % kSpins == 0) std::this_thread::yield();
+            }
+        }
+    }
+    void unlock() { held_.store(false, std::memory_order_release); }
+
+private:
+    static constexpr unsigned kSpins = 1000;
+    std::atomic<bool> held_{false};
+};
 
 // As many workers as are allowed and have at least one item; at least one.
 inline unsigned worker_count(size_t items, unsigned threads) {

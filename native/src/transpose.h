@@ -39,6 +39,12 @@ inline void exchange_ends(uint64_t* words) {
     }
 }
 
+// One by one: vectors would be loaded from what was just stored in pieces, which takes long.
+inline void store_words(const uint64_t* words, void* to) {
+    auto* const bytes = static_cast<uint8_t*>(to);
+    for (unsigned i = 0; i < kWords; ++i) store(bytes + i * sizeof *words, words[i]);
+}
+
 // Where the stages for w = 16 leave plane b: word bits (3, 2, 1, 0) hold bits (1, 0, 3, 2) of b.
 constexpr unsigned word_of_plane(unsigned b) { return ((b << 2) | (b >> 2)) & 15; }
 
@@ -64,7 +70,7 @@ inline void planes_to_symbols(const uint64_t* planes, void* symbols) {
     exchange<1, 3>(words);
     exchange<2, 4>(words);
     exchange<3, 5>(words);
-    std::memcpy(symbols, words, kBlockBytes);
+    store_words(words, symbols);
 }
 
 // planes[b] = the bits b of the 32 symbols of the block.
@@ -87,7 +93,7 @@ inline void planes_to_symbols(const uint32_t* planes, void* symbols) {
     exchange<1, 2>(words);
     exchange<2, 3>(words);
     exchange<3, 4>(words);
-    std::memcpy(symbols, words, kBlockBytes);
+    store_words(words, symbols);
 }
 
 }  // namespace
