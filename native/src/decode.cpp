@@ -117,7 +117,7 @@ public:
     }
 
 private:
-    static constexpr size_t kHand = 8;
+    static constexpr size_t kHand = 32;
 
     void note(size_t chunk) {
         if (fault_ && chunk >= faulty_) return;

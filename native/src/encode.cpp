@@ -172,7 +172,7 @@ size_t encode_bound(size_t bytes) {
 }
 
 size_t encode(const uint8_t* src, size_t bytes, Coding coding, unsigned threads, uint8_t* dst) {
-    const auto encode = threads == 1 ? encode_in_hands<1> : encode_in_hands<4>;
+    const auto encode = threads == 1 ? encode_in_hands<1> : encode_in_hands<8>;
     return encode({src, bytes}, coding.codec, level().width(coding.symbol_bits), threads, dst);
 }
 
