@@ -1,9 +1,9 @@
 """The command line is quick, explains itself, and fails in one line."""
 
-import os
 import signal
 import subprocess
 import sys
+import time
 from importlib import import_module
 
 import click
@@ -133,16 +133,17 @@ def test_an_interruption_is_one_line(capsys, interruption):
 
 
 def test_ctrl_c_leaves_nothing_partial(tmp_path):
-    os.mkfifo(tmp_path / "slow")
-    process = shell("compress", str(tmp_path / "slow"))
-    with open(tmp_path / "slow", "wb") as slow:  # returns when the command waits for the bytes
-        slow.write(b"some")
-        slow.flush()
-        process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+    with open(tmp_path / "large", "wb") as large:
+        large.truncate(8 << 30)  # a hole: it takes seconds to compress and no room
+    process = shell("compress", str(tmp_path / "large"))
+    while not any(path.name.startswith(".planezip-") for path in tmp_path.iterdir()):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
     assert process.returncode == 130
     assert (out, error) == (b"", b"planezip: interrupted\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["slow"]
+    assert [path.name for path in tmp_path.iterdir()] == ["large"]
 
 
 @pytest.mark.parametrize("arguments", [["--json"], []])
