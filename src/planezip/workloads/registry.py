@@ -3,10 +3,18 @@
 from collections.abc import Callable
 
 from planezip.errors import InputError
-from planezip.workloads.vision import resnet50
+from planezip.workloads.vision import (
+    densenet121,
+    efficientnet_b0,
+    resnet50,
+    vit_base_patch16_224,
+)
 from planezip.workloads.workload import Workload
 
-WORKLOADS: dict[str, Callable[[], Workload]] = {"resnet50": resnet50}
+WORKLOADS: dict[str, Callable[[], Workload]] = {
+    maker.__name__: maker
+    for maker in (resnet50, densenet121, efficientnet_b0, vit_base_patch16_224)
+}
 
 
 def workload(name: str) -> Workload:
