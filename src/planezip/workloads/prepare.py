@@ -42,7 +42,7 @@ def with_pretrained_weights(chosen: Workload, seed: int) -> Prepared | str:
     refusal = load_pretrained(chosen, model)
     if refusal is not None:
         return refusal
-    return Prepared(model, chosen.optimizer(model, FINE_TUNING_RATE), "pretrained", 0, ())
+    return Prepared(model, chosen.trainer(model, FINE_TUNING_RATE), "pretrained", 0, ())
 
 
 def warmed_up(
@@ -60,7 +60,7 @@ def warmed_up(
     Without a `cache`, as where `cache_folder` knows none, a note says that nothing is kept.
     """
     model = chosen.model(seed)
-    optimizer = chosen.optimizer(model)
+    optimizer = chosen.trainer(model)
     if not steps:
         return Prepared(model, optimizer, "random", 0, ())
     warmed = warm_up(

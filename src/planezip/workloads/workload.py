@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 
@@ -35,14 +35,16 @@ class Workload:
         title: what the paper calls it.
         batch: items in a training batch.
         capture_batch: items in a batch of the runs on the CPU that captures are made from.
-        learning_rate: of the plain SGD that trains it from random initialisation at
-            `capture_batch`.
+        learning_rate: that trains it from random initialisation at `capture_batch`.
         build: makes the model from the global random state, on the default device.
         checkpoint: name of timm's checkpoint of trained weights on the Hugging Face hub, if any.
         placeholder: makes a batch of `size` items with the right shapes and types, on the default
             device; its contents mean nothing.
-        data: makes batches from a folder (None: from what an installed package ships) and a seed.
+        data: makes batches from a folder or file (None: from what an installed package ships) and
+            a seed.
         loss: mean loss of a model over a batch, a scalar tensor.
+        source: what `data` takes: a folder of photographs or a text file.
+        adam: it trains with AdamW, which language models need, rather than with plain SGD.
     """
 
     name: str
@@ -55,6 +57,8 @@ class Workload:
     placeholder: Callable[[int], Batch]
     data: Callable[[Path | None, int], Data]
     loss: Callable[[torch.nn.Module, Batch], torch.Tensor]
+    source: Literal["images", "text"] = "images"
+    adam: bool = False
 
     def compute_loss(self, model: torch.nn.Module) -> Callable[..., torch.Tensor]:
         """The loss of `model` as a function of the members of a batch."""
@@ -74,6 +78,15 @@ class Workload:
     def optimizer(
         self, model: torch.nn.Module, learning_rate: float | None = None
     ) -> torch.optim.Optimizer:
-        """Plain SGD, one update operator for every parameter tensor."""
+        """Plain SGD, one update operator for every parameter tensor; what traces run."""
         rate = self.learning_rate if learning_rate is None else learning_rate
         return torch.optim.SGD(model.parameters(), lr=rate, foreach=False)
+
+    def trainer(
+        self, model: torch.nn.Module, learning_rate: float | None = None
+    ) -> torch.optim.Optimizer:
+        """What trains the model before and while it is captured."""
+        if not self.adam:
+            return self.optimizer(model, learning_rate)
+        rate = self.learning_rate if learning_rate is None else learning_rate
+        return torch.optim.AdamW(model.parameters(), lr=rate, fused=True)
