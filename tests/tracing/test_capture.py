@@ -14,6 +14,7 @@ from planezip.records import Capture, from_json, to_json
 from planezip.tracing import PlaneZipCodec, capture_steps, trace_step
 from planezip.tracing import contents as contents_module
 from planezip.tracing.contents import chunk_stride, whole_storage, wire_sizes
+from planezip.tracing.dropout import FusedDropout
 from planezip.units import MIB
 from spy_codec import Spy
 
@@ -62,7 +63,7 @@ def saved_contents(net: type[nn.Module]) -> set[bytes]:
         return tensor
 
     torch.manual_seed(0)
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+    with FusedDropout(), torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
         loss_of(model)(*batch).backward()
     return held
 

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from nets import SHAPES, loss_of, make
 from planezip.records import Trace
 from planezip.tracing import trace_step
+from planezip.tracing.dropout import FusedDropout
 from planezip.workloads import workload
 
 Sgd = Callable[[nn.Module], torch.optim.Optimizer]
@@ -36,7 +37,7 @@ class PlainRecorder(TorchDispatchMode):
 
 def plain_names(model: nn.Module, batch: tuple[torch.Tensor, ...]) -> list[str]:
     optimizer = sgd(model)
-    with PlainRecorder() as mode:
+    with FusedDropout(), PlainRecorder() as mode:
         loss_of(model)(*batch).backward()
         optimizer.step()
     return mode.names

@@ -10,6 +10,7 @@ import torch
 from planezip.records import Trace
 from planezip.records.trace import BUDGETED_KINDS
 from planezip.tracing.arguments import check_batch, check_loss, check_training
+from planezip.tracing.dropout import FusedDropout
 from planezip.tracing.operands import tensors_in
 from planezip.tracing.recorder import Observer, Recorder
 
@@ -35,7 +36,8 @@ def trace_step(
     """Run forward, backward and optimizer step once and record them.
 
     Works on the meta device, on FakeTensors and on real tensors; real parameters, buffers and
-    optimizer state are updated as in any iteration. Gradients are set to None beforehand.
+    optimizer state are updated as in any iteration. Gradients are set to None beforehand. Dropout
+    runs as the kernel that saves a mask of one byte an element (see `FusedDropout`).
 
     Args:
         compute_loss: computes the scalar loss of `model` when called with the members of `batch`.
@@ -62,7 +64,7 @@ def trace_step(
     recorder = Recorder(observer)
     optimizer.zero_grad(set_to_none=True)
     _enter_residents(recorder, model, optimizer, batch)
-    with recorder, recorder.hooks.context():
+    with FusedDropout(), recorder, recorder.hooks.context():
         loss = compute_loss(*batch)
         check_loss(loss)
         recorder.start_backward()
