@@ -1,6 +1,6 @@
 # Every target makes .venv itself; the second time it takes seconds.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint fuzz fuzz-short bench results clean
+.PHONY: help demo test test-slow lint fuzz fuzz-short bench reproduce measure clean
 
 ARGS ?=
 .DELETE_ON_ERROR:
@@ -46,11 +46,11 @@ bench: .venv/installed ## measure codec, rivals and planner; writes benchmarks/r
 demo: .venv/installed ## trace, capture, plan and simulate ResNet-50; writes out/demo
 	$(BIN)/planezip demo --out out/demo $(ARGS)
 
-results: .venv/installed ## measure and tabulate what the paper does: make results IMAGES=folder
-	@test -n "$(IMAGES)" || { echo "say which photographs to use: make results IMAGES=folder"; exit 2; }
-	$(BIN)/python paper/measure.py "$(IMAGES)"
-	$(BIN)/python paper/drift.py "$(IMAGES)"
-	for script in table1 figure3 table3 table4 figure4; do $(BIN)/python paper/$$script.py || exit; done
+reproduce: .venv/installed ## make the paper's tables and figures from the packaged measurements
+	$(BIN)/planezip reproduce --out out/reproduce
+
+measure: .venv/installed ## measure anew (an hour or two): make measure IMAGES=folder TEXT=file
+	$(BIN)/planezip measure $(if $(IMAGES),--images "$(IMAGES)") $(if $(TEXT),--text "$(TEXT)") --out out/measured
 
 clean: ## remove everything that the other targets made here
 	rm -rf .venv build out .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

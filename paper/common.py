@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 
-from planezip.records import Capture, Trace, load
 from planezip.report.machine import this_machine
 
 RESULTS = Path(__file__).parent / "results"
@@ -12,9 +11,3 @@ RESULTS = Path(__file__).parent / "results"
 def results_folder() -> Path:
     """The folder named on the command line, or else this machine's."""
     return Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS / this_machine().slug
-
-
-def measured(name: str = "trained") -> tuple[Trace, Capture]:
-    """What measure.py left: the trace, and the capture from trained or random weights."""
-    folder = results_folder()
-    return load(folder / "trace.json.gz", Trace), load(folder / f"{name}.json.gz", Capture)

@@ -2,7 +2,7 @@
 
     python paper/drift.py FOLDER_OF_PHOTOGRAPHS [WARM_UP_STEPS]
 
-captures three iterations after the same warm-up as measure.py, once as in training, once with a
+captures three iterations of ResNet-50 after a warm-up, once as in training, once with a
 learning rate of zero, once with the same batch three times, and writes drift.csv.
 """
 
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common import RESULTS
-from measure import MODEL, STEPS
 
 from planezip.planning import wire_size_error
 from planezip.records import Capture
@@ -34,6 +33,7 @@ class Drift:
     err_tensor_pct: float
 
 
+MODEL, STEPS = "resnet50", 300
 VARIANTS = {
     "new batches, updates": (True, True),
     "new batches, frozen weights": (True, False),
@@ -44,7 +44,7 @@ VARIANTS = {
 def capture(images: Path, steps: int, new_batches: bool, updates: bool) -> Capture:
     chosen = workload(MODEL)
     data, model = chosen.data(images, 0), chosen.model(0)
-    optimizer = chosen.optimizer(model)
+    optimizer = chosen.trainer(model)
     warm_up(chosen, model, optimizer, data, steps, cache=cache_folder())
     if not updates:
         for group in optimizer.param_groups:

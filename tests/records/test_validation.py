@@ -2,18 +2,17 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 
 from planezip.codec import CODECS
 from planezip.errors import InputError
-from planezip.records import Capture, Plan, Swap, Timeline, Trace, from_json, load, to_json
+from planezip.records import Plan, Swap, Timeline, Trace, from_json, to_json
 from planezip.records import capture as capture_records
+from planezip.records.measurements import shipped
 from traces import traces
 
-RESULTS = Path(__file__).parents[2] / "paper" / "results"
 HUGE = 1 << 70
 
 
@@ -165,9 +164,11 @@ def test_every_trace_with_memory_is_accepted(trace):
 
 
 def test_committed_results_are_accepted():
-    for folder in RESULTS.iterdir():
-        assert load(folder / "trace.json.gz", Trace).ops
-        assert load(folder / "trained.json.gz", Capture).iterations
+    measured = shipped()
+    for model in measured.models():
+        assert measured.trace(model).ops
+        for weights in ("trained", "random"):
+            assert measured.capture(model, weights).iterations
 
 
 def test_captures_hold_the_codecs_that_there_are():

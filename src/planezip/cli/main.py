@@ -21,6 +21,8 @@ COMMANDS = {
     "decompress": "Restore a compressed file.",
     "inspect": "Say what a stream, trace, capture, plan or timeline holds.",
     "report": "Evaluate the policies and write tables, plots and a page.",
+    "measure": "Trace and capture the paper's workloads.",
+    "reproduce": "Make the paper's tables and figures.",
     "demo": "Do all of it for ResNet-50 and write a report.",
 }
 

@@ -1,7 +1,7 @@
 """How codecs, policies and precisions are called and coloured wherever people read them."""
 
 from planezip.records import Platform, Precision
-from planezip.report.published import paper
+from planezip.report.published import GEOMEAN, paper
 
 CODECS = {
     "bdi": "BDI",
@@ -20,14 +20,17 @@ POLICIES = {
     "bw+zvc": "BW+ZVC",
     "planezip": "PlaneZip",
 }
+_BEYOND_THE_PAPER = {"gpt2_fused": "GPT-2, fused attention", "llama": "Llama-style decoder"}
 PRECISIONS: dict[Precision, str] = {"bf16": "BF16", "fp32": "FP32"}
 ENCODERS = {"raw": "raw", "zvc": "ZVC", "dbx": "DBX", "bx": "BX", "zbx": "ZBX"}
 
 
 def model_title(model: str) -> str:
     """What the paper calls a model, or the model's own name."""
+    if model == GEOMEAN:
+        return "geometric mean of the five"
     published = paper().models.get(model)
-    return published.title if published else model
+    return published.title if published else _BEYOND_THE_PAPER.get(model, model)
 
 
 def platform_title(platform: Platform) -> str:

@@ -77,7 +77,7 @@ def _row(
     model: str, precision: Precision, name: str, tensors: list[TensorCapture], total_bytes: int
 ) -> Producer:
     share = sum(t.bytes_at(precision) for t in tensors) / total_bytes if total_bytes else 0.0
-    blocks = _encoder_blocks(tensors, precision)
+    blocks = encoder_blocks(tensors, precision)
     top, count = max(blocks.items(), key=lambda item: item[1], default=("raw", 0))
     return Producer(
         model,
@@ -90,7 +90,7 @@ def _row(
     )
 
 
-def _encoder_blocks(tensors: Iterable[TensorCapture], precision: Precision) -> Counter[str]:
+def encoder_blocks(tensors: Iterable[TensorCapture], precision: Precision) -> Counter[str]:
     """Blocks by encoder; a sampled tensor's blocks stand for all of them."""
     blocks: Counter[str] = Counter()
     for tensor in tensors:

@@ -9,6 +9,9 @@ import msgspec
 
 from planezip.records import Precision
 
+GEOMEAN = "geomean"
+"""Name of the geometric mean over the five models where a model's name stands."""
+
 
 @dataclass(frozen=True, slots=True)
 class PaperModel:
@@ -19,20 +22,21 @@ class PaperModel:
     saved_tensors: int
     saved_gb: float
     ops: int
-    items_per_s_B: float
     ratio_bf16: float
     ratio_fp32: float
-    ratio_random_bf16: float
     ratio_per_iteration: tuple[float, ...]
     tensor_error_pct: float
     op_type_error_pct: float
     global_error_pct: float
+    ratio_random_bf16: float | None = None
+    items_per_s_B: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PaperProducer:
-    """One row of Table III: BF16 ratios over all models, and the most frequent encoder."""
+    """One row of Table III: share of the saved bytes, BF16 ratios over all models, top encoder."""
 
+    share: str
     zvc: float
     bx: float
     planezip: float
@@ -46,9 +50,14 @@ class Paper:
     Attributes:
         models: by workload name.
         producers: by the category's name in Table III.
+        geomean_ratio_bf16, geomean_ratio_fp32, geomean_ratio_32bit: PlaneZip's mean over the five
+            models, the last one in BF16 with 32-bit symbols.
         mean_overhead_pct: platform -> budget in percent -> policy -> mean over the five models.
     """
 
+    geomean_ratio_bf16: float
+    geomean_ratio_fp32: float
+    geomean_ratio_32bit: float
     models: dict[str, PaperModel]
     producers: dict[str, PaperProducer]
     mean_overhead_pct: dict[str, dict[str, dict[str, float]]]
@@ -59,11 +68,14 @@ class Paper:
         Args:
             weights: as in Capture; "random" has ratios of its own, all others count as trained.
         """
+        if model == GEOMEAN:
+            return {"bf16": self.geomean_ratio_bf16, "fp32": self.geomean_ratio_fp32}
         published = self.models.get(model)
         if published is None:
             return {}
         if weights == "random":
-            return {"bf16": published.ratio_random_bf16}
+            random = published.ratio_random_bf16
+            return {} if random is None else {"bf16": random}
         return {"bf16": published.ratio_bf16, "fp32": published.ratio_fp32}
 
     def overhead_pct(self, platform: str, budget_pct: float, policy: str) -> float | None:

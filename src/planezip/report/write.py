@@ -1,12 +1,13 @@
 """Writes a report into a folder: CSV files, plots, timelines and the page."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from planezip.errors import InputError
 from planezip.records import to_json, write_together
+from planezip.report.artefacts import Artefact
 from planezip.report.contents import Contents
 from planezip.report.csvs import to_csv
 from planezip.report.figures import memory_figure, ratio_figure, throughput_figure
@@ -48,6 +49,14 @@ def write_tables(folder: Path, c: Contents) -> list[Path]:
     """The rows as CSV, and the machine that measured them."""
     written = {folder / name: data for name, data in _tables(c).items()}
     write_together(written)
+    return list(written)
+
+
+def write_artefacts(folder: Path, made: Mapping[Artefact, Sequence[Any]]) -> list[Path]:
+    """Tables and figures with their rows, and the machine that made them; all or nothing."""
+    files = {name: data for a, rows in made.items() for name, data in a.files(rows).items()}
+    written = {folder / name: data for name, data in files.items()}
+    write_together({**written, folder / "machine.json": to_json(this_machine())})
     return list(written)
 
 

@@ -20,6 +20,14 @@ POLICY_LOOK: dict[str, dict[str, Any]] = {
     "bw+zvc": {"color": "#009e73", "marker": "D", "linestyle": "-"},
     "planezip": {"color": HIGHLIGHT, "marker": "o", "linestyle": "-", "linewidth": 2.6},
 }
+CODEC_COLOURS = {
+    "bdi": "#dfe3e6",
+    "zvc": "#b8bec4",
+    "bpc": "#8f979e",
+    "bx": "#e8b45a",
+    "zbx": "#6fb7dd",
+    "planezip": HIGHLIGHT,
+}
 _SETTINGS: Any = {
     "axes.edgecolor": MUTED,
     "axes.labelcolor": INK,
@@ -50,11 +58,30 @@ def panels(count: int, height: float = PANEL_INCHES[1]) -> Iterator[tuple[Figure
         yield figure, list(axes)
 
 
+@contextmanager
+def stacked_panels(
+    count: int, width: float, height: float = PANEL_INCHES[1]
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure of `count` panels, one below the other, `width` inches wide."""
+    with matplotlib.rc_context(_SETTINGS):
+        figure = Figure(figsize=(width, height * count), layout="constrained")
+        axes = figure.subplots(count, 1, squeeze=False)[:, 0]
+        yield figure, list(axes)
+
+
 def png(figure: Figure) -> bytes:
     """The figure as PNG bytes; the same figure gives the same bytes."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
     return buffer.getvalue()
+
+
+def png_and_svg(figure: Figure) -> dict[str, bytes]:
+    """The figure as ".png" and ".svg"; the same figure gives the same bytes."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "planezip", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return {".png": png(figure), ".svg": buffer.getvalue()}
 
 
 def spread(positions: list[float], gap: float) -> list[float]:

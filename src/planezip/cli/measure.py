@@ -1,0 +1,60 @@
+"""planezip measure"""
+
+from pathlib import Path
+
+import click
+
+from planezip.cli import options
+
+
+@click.command(
+    epilog=options.example(
+        "planezip measure --images photographs --text book.txt --out measured",
+        "planezip measure resnet50 --warmup-steps 30 --out measured",
+    )
+)
+@click.argument("models", nargs=-1, metavar="[MODEL]...")
+@options.images
+@options.text
+@click.option(
+    "--warmup-steps",
+    type=click.IntRange(1, options.MOST_ITERATIONS),
+    default=300,
+    show_default=True,
+    metavar="N",
+    help="Train N steps from random weights before the captures of trained weights.",
+)
+@click.option(
+    "--out",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Write the measurements there; what is there already is not measured again.",
+)
+def command(
+    models: tuple[str, ...],
+    images: Path | None,
+    text: Path | None,
+    warmup_steps: int,
+    folder: Path,
+) -> None:
+    """Trace and capture the workloads, for `planezip reproduce --measurements FOLDER`.
+
+    MODEL is a workload's name; by default all of them. For each: a trace at the paper's batch, and
+    captures of three iterations at random initialisation and after the warm-up. Takes minutes to an
+    hour a model; may be interrupted and goes on where it was.
+    """
+    from planezip.cli.measuring import Measuring
+    from planezip.records.measurements import OTHER_MODELS, PAPER_MODELS
+    from planezip.report.write import writable_folder
+    from planezip.workloads import workload
+
+    names = models or (*PAPER_MODELS, *OTHER_MODELS)
+    for name in names:
+        workload(name)
+    writable_folder(folder)
+    measuring = Measuring(folder, images, text, warmup_steps)
+    for name in names:
+        for file in measuring.model(name):
+            click.echo(file)

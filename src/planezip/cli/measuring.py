@@ -1,0 +1,56 @@
+"""Measures the workloads: a trace and captures of each, as files that are not made twice."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from planezip.cli.training import CaptureOptions, capture_model, trace_model
+from planezip.records import save
+from planezip.records.measurements import Measurements
+from planezip.report.machine import this_machine
+from planezip.workloads import workload
+
+AUTOCAST_MODELS = ("vit_base_patch16_224", "gpt2")
+"""Captured under real BF16 autocast too, to measure what converting FP32 tensors changes."""
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How to measure.
+
+    Attributes:
+        folder: of the measurements.
+        images, text: what to train on, None for what an installed package ships.
+        warmup_steps: before the captures of trained weights.
+    """
+
+    folder: Path
+    images: Path | None
+    text: Path | None
+    warmup_steps: int
+
+    def model(self, name: str) -> Iterator[Path]:
+        """Make what is missing of one model; yields the files made."""
+        for part, make in self._parts(name).items():
+            path = Measurements(self.folder).path(name, part)
+            if not path.exists():
+                save(path, make())
+                save(self.folder / "machine.json", this_machine())
+                yield path
+
+    def _parts(self, name: str) -> dict[str, Callable[[], Any]]:
+        random, trained = self._options(name, 0), self._options(name, self.warmup_steps)
+        parts: dict[str, Callable[[], Any]] = {
+            "trace": lambda: trace_model(name),
+            "random": lambda: capture_model(name, random),
+            "trained": lambda: capture_model(name, trained),
+        }
+        if name in AUTOCAST_MODELS:
+            autocast = self._options(name, self.warmup_steps, autocast=True)
+            parts["autocast"] = lambda: capture_model(name, autocast)
+        return parts
+
+    def _options(self, name: str, warmup_steps: int, autocast: bool = False) -> CaptureOptions:
+        source = {"images": self.images, "text": self.text}[workload(name).source]
+        return CaptureOptions(source=source, warmup_steps=warmup_steps, autocast=autocast)

@@ -1,0 +1,68 @@
+"""Traces and captures of the workloads as files, from which tables and figures are made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from planezip.errors import InputError
+from planezip.records.capture import Capture
+from planezip.records.store import load
+from planezip.records.trace import Trace
+
+Weights = Literal["trained", "random", "autocast"]
+
+PAPER_MODELS = ("resnet50", "densenet121", "efficientnet_b0", "vit_base_patch16_224", "gpt2")
+"""The five workloads of Table I, in its order."""
+OTHER_MODELS = ("gpt2_fused", "llama")
+"""Workloads beyond the paper, reported beside the five and never in their means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """What was measured once: `<model>/<name>.json.gz` in a folder.
+
+    The names: `trace`, the training iteration at the paper's batch; `trained`, a capture of three
+    iterations after a warm-up; `random`, one at random initialisation; and for some models
+    `autocast`, like `trained` but under real BF16 autocast.
+    """
+
+    folder: Path
+
+    def path(self, model: str, name: str) -> Path:
+        return self.folder / model / f"{name}.json.gz"
+
+    def models(self) -> tuple[str, ...]:
+        """Models that have a trace: those of the paper in its order, then all others."""
+        known = (*PAPER_MODELS, *OTHER_MODELS)
+        found = {path.parent.name for path in self.folder.glob("*/trace.json.gz")}
+        return (*(m for m in known if m in found), *sorted(found - set(known)))
+
+    def trace(self, model: str) -> Trace:
+        """InputError if there is none."""
+        return load(self.path(model, "trace"), Trace)
+
+    def capture(self, model: str, weights: Weights = "trained") -> Capture | None:
+        """None if this model was not captured with these weights."""
+        path = self.path(model, weights)
+        return load(path, Capture) if path.exists() else None
+
+    def captures(self, models: Sequence[str], weights: Weights = "trained") -> list[Capture]:
+        """Captures of those of the models that have one."""
+        return [c for model in models if (c := self.capture(model, weights))]
+
+
+def shipped() -> Measurements:
+    """The measurements that this package carries."""
+    return Measurements(Path(str(files("planezip") / "measurements")))
+
+
+def measurements_in(folder: Path | None) -> Measurements:
+    """Those of a folder, or the package's own; InputError if there are none."""
+    found = Measurements(folder) if folder else shipped()
+    if not found.models():
+        raise InputError(
+            f"no <model>/trace.json.gz in {found.folder}; make some with `planezip measure`"
+        )
+    return found

@@ -1,0 +1,40 @@
+"""What every table and figure of the paper is here."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from planezip.records.measurements import Measurements
+from planezip.report.csvs import to_csv
+from planezip.report.grid import Grid
+
+Plot = Callable[[Sequence[Any]], dict[str, bytes]]
+"""Rows -> suffix of the file's name -> its bytes."""
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """One table or figure.
+
+    Attributes:
+        name: what its files and `--only` call it.
+        title: what the paper calls it, and what it shows.
+        kind: the dataclass of its rows; its fields are the CSV's columns.
+        rows: computes the rows from measurements.
+        grid: the rows for people, the paper's values beside them.
+        plot: draws the rows.
+    """
+
+    name: str
+    title: str
+    kind: type[Any]
+    rows: Callable[[Measurements], Sequence[Any]]
+    grid: Callable[[Sequence[Any]], Grid]
+    plot: Plot | None = field(default=None)
+
+    def files(self, rows: Sequence[Any]) -> dict[str, bytes]:
+        """Name -> content of the CSV file and of the plots."""
+        made = {f"{self.name}.csv": to_csv(self.kind, rows)}
+        if self.plot and rows:
+            made |= {f"{self.name}{suffix}": data for suffix, data in self.plot(rows).items()}
+        return made

@@ -1,0 +1,91 @@
+"""Table III: saved activations of the five models by producing operator, in BF16."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from planezip.records import TensorCapture
+from planezip.records.measurements import PAPER_MODELS, Measurements
+from planezip.report.artefacts.artefact import Artefact
+from planezip.report.grid import Grid, number
+from planezip.report.names import ENCODERS
+from planezip.report.producers import category, encoder_blocks
+from planezip.report.published import paper
+from planezip.report.ratios import ratio_of
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerOverModels:
+    """One row of Table III.
+
+    Attributes:
+        share_min_pct, share_max_pct: range of its share of a model's saved bytes in FP32, over the
+            models where it occurs.
+        zvc, bx, planezip: ratios over all models, weighted by captured bytes.
+        top_encoder: what the planezip codec chose most often, and in which share of the blocks.
+    """
+
+    producer: str
+    share_min_pct: float
+    share_max_pct: float
+    zvc: float
+    bx: float
+    planezip: float
+    top_encoder: str
+    top_encoder_pct: float
+
+
+def _rows(measured: Measurements) -> list[ProducerOverModels]:
+    captures = measured.captures(PAPER_MODELS)
+    tensors: dict[str, list[TensorCapture]] = {}
+    shares: dict[str, list[float]] = {}
+    for capture in captures:
+        mine: dict[str, list[TensorCapture]] = {}
+        for tensor in capture.iterations[0]:
+            mine.setdefault(category(tensor), []).append(tensor)
+        total = sum(tensor.bytes for tensor in capture.iterations[0])
+        for producer, members in mine.items():
+            tensors.setdefault(producer, []).extend(members)
+            shares.setdefault(producer, []).append(100 * sum(t.bytes for t in members) / total)
+    rows = [_row(producer, tensors[producer], shares[producer]) for producer in tensors]
+    return sorted(rows, key=lambda row: -row.share_max_pct)
+
+
+def _row(producer: str, tensors: list[TensorCapture], shares: list[float]) -> ProducerOverModels:
+    encoder, encoder_pct = _top(encoder_blocks(tensors, "bf16"))
+    ratios = (ratio_of(tensors, "bf16", codec) for codec in ("zvc", "bx", "planezip"))
+    return ProducerOverModels(producer, min(shares), max(shares), *ratios, encoder, encoder_pct)
+
+
+def _top(blocks: Counter[str]) -> tuple[str, float]:
+    if not blocks.total():
+        return "raw", 0.0
+    encoder, count = blocks.most_common(1)[0]
+    return encoder, 100 * count / blocks.total()
+
+
+def _grid(rows: Sequence[ProducerOverModels]) -> Grid:
+    return Grid(
+        "Saved activations of the five models by producing operator, BF16",
+        ("producer", "share %", "paper", "ZVC", "paper", "BX", "paper", "PlaneZip", "paper",
+         "top encoder", "paper"),
+        list(map(_line, rows)),
+        note="Ratios are weighted by bytes over all five models.",
+    )  # fmt: skip
+
+
+def _line(row: ProducerOverModels) -> Iterable[str]:
+    theirs = paper().producers.get(row.producer)
+    yield row.producer
+    yield f"{row.share_min_pct:.0f}–{row.share_max_pct:.0f}"
+    yield theirs.share if theirs else "–"
+    for name in ("zvc", "bx", "planezip"):
+        yield number(getattr(row, name))
+        yield number(getattr(theirs, name, None))
+    yield f"{ENCODERS[row.top_encoder]} ({row.top_encoder_pct:.0f}%)"
+    yield theirs.top if theirs else "–"
+
+
+TABLE3 = Artefact(
+    "table3", "Table III, saved activations by producing operator", ProducerOverModels, _rows, _grid
+)

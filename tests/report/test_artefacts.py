@@ -1,0 +1,142 @@
+"""The paper's tables and figures, made from small measurements whose numbers are known."""
+
+import csv
+import io
+from dataclasses import replace
+from statistics import geometric_mean
+
+import pytest
+
+from planezip.errors import InputError
+from planezip.records import save
+from planezip.records.measurements import PAPER_MODELS, Measurements
+from planezip.report.artefacts import ARTEFACTS, chosen
+from planezip.report.grid import markdown
+from toynet import CODEC_RATIOS, build_capture, build_trace
+
+COLUMNS = {
+    "table1": "model,params_millions,batch,saved_tensors,saved_gb,ops",
+    "table3": "producer,share_min_pct,share_max_pct,zvc,bx,planezip,top_encoder,top_encoder_pct",
+    "table4": "model,ratio_iter1,ratio_iter2,ratio_iter3,err_tensor_pct,err_optype_pct,"
+    "err_global_pct,ratio_random_init",
+    "fig3": "model,precision,codec,ratio",
+    "symbols": "model,ratio_16bit,ratio_32bit",
+    "autocast": "model,producer,converted_share_pct,converted,autocast_share_pct,autocast,"
+    "autocast_bf16_pct",
+}
+
+
+def put(folder, model, layers, scale, names=("trained", "random")):
+    trace = replace(build_trace(layers), model=model)
+    save(folder / model / "trace.json.gz", trace)
+    for name in names:
+        captured = build_capture(trace, scale if name != "random" else scale / 2)
+        save(folder / model / f"{name}.json.gz", captured)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("measured")
+    for i, model in enumerate(PAPER_MODELS):
+        put(folder, model, 2 + i, 0.6 + 0.1 * i)
+    put(folder, "llama", 3, 3.0)
+    put(folder, "gpt2", 3, 0.8, ("trained", "random", "autocast"))
+    return Measurements(folder)
+
+
+def rows_of(name, measured):
+    return ARTEFACTS[name].rows(measured)
+
+
+@pytest.mark.parametrize("name", ARTEFACTS)
+def test_columns_are_stable(name, measured):
+    text = ARTEFACTS[name].files(rows_of(name, measured))[f"{name}.csv"].decode()
+    assert text.splitlines()[0] == COLUMNS[name]
+    assert len(text.splitlines()) > 1
+
+
+@pytest.mark.parametrize("name", ARTEFACTS)
+def test_every_row_is_shown_to_people(name, measured):
+    rows = rows_of(name, measured)
+    grid = ARTEFACTS[name].grid(rows)
+    assert all(len(line) == len(grid.headers) for line in grid.rows)
+    assert markdown(grid)
+
+
+def test_table1_holds_every_traced_model(measured):
+    rows = rows_of("table1", measured)
+    assert [row.model for row in rows] == [*PAPER_MODELS, "llama"]
+    trace = measured.trace("gpt2")
+    gpt2 = rows[4]
+    assert (gpt2.batch, gpt2.saved_tensors, gpt2.ops) == (4, len(trace.saved), len(trace.ops))
+    assert gpt2.saved_gb == trace.saved_bytes / 1e9
+
+
+def test_table3_ranges_over_the_papers_models_only(measured):
+    without = Measurements(measured.folder)
+    found = {row.producer: row for row in rows_of("table3", without)}
+    shares = []
+    for capture in measured.captures(PAPER_MODELS):
+        total = sum(t.bytes for t in capture.iterations[0])
+        relus = [t for t in capture.iterations[0] if "relu" in t.op_name]
+        shares.append(100 * sum(t.bytes for t in relus) / total)
+    row = found["ReLU output"]
+    assert (row.share_min_pct, row.share_max_pct) == (min(shares), max(shares))
+    assert (row.top_encoder, round(row.top_encoder_pct)) == ("zbx", 67)
+
+
+def test_table4_tells_trained_and_random_weights_apart(measured):
+    for row in rows_of("table4", measured):
+        assert row.ratio_iter1 < row.ratio_iter2 < row.ratio_iter3
+        assert row.ratio_random_init < row.ratio_iter1
+        assert 0 < row.err_tensor_pct <= row.err_optype_pct <= row.err_global_pct
+
+
+def test_table4_leaves_empty_what_was_not_measured(tmp_path):
+    put(tmp_path, "gpt2", 2, 1.0, ("random",))
+    (row,) = rows_of("table4", Measurements(tmp_path))
+    assert row.ratio_iter1 is row.err_tensor_pct is None
+    assert row.ratio_random_init > 1
+    assert list(ARTEFACTS["table4"].grid([row]).rows)
+
+
+def test_fig3_means_are_geometric_and_over_the_five_models(measured):
+    rows = {(r.model, r.precision, r.codec): r.ratio for r in rows_of("fig3", measured)}
+    assert {codec for _, _, codec in rows} == set(CODEC_RATIOS)
+    for precision in ("bf16", "fp32"):
+        five = [rows[model, precision, "planezip"] for model in PAPER_MODELS]
+        assert rows["geomean", precision, "planezip"] == geometric_mean(five)
+    assert ("llama", "bf16", "zvc") in rows
+
+
+def test_there_is_no_mean_over_fewer_models(tmp_path):
+    put(tmp_path, "resnet50", 2, 1.0)
+    assert "geomean" not in {r.model for r in rows_of("fig3", Measurements(tmp_path))}
+
+
+def test_fig3_is_drawn_twice_the_same(measured):
+    first, second = (ARTEFACTS["fig3"].files(rows_of("fig3", measured)) for _ in range(2))
+    assert first == second
+    assert first["fig3.png"].startswith(b"\x89PNG")
+    assert b"<svg" in first["fig3.svg"]
+
+
+def test_autocast_is_beside_the_converted_capture(measured):
+    rows = [r for r in rows_of("autocast", measured) if r.producer == "all"]
+    (row,) = rows
+    assert row.model == "gpt2"
+    assert row.converted_share_pct == row.autocast_share_pct == 100
+    assert row.autocast_bf16_pct == 0  # the small network holds FP32 alone
+
+
+def test_csv_cells_are_numbers_or_empty(measured):
+    text = ARTEFACTS["table4"].files(rows_of("table4", measured))["table4.csv"].decode()
+    for line in csv.DictReader(io.StringIO(text)):
+        assert all(float(cell) > 0 for name, cell in line.items() if name != "model")
+
+
+def test_unknown_names_are_refused_with_the_known_ones():
+    with pytest.raises(InputError, match=r"'table2'.*table1, fig3"):
+        chosen(["table1", "table2"])
+    assert [a.name for a in chosen(["fig3", "table1"])] == ["table1", "fig3"]
+    assert [a.name for a in chosen([])] == list(ARTEFACTS)
