@@ -11,6 +11,7 @@ from planezip.cli import options
     epilog=options.example(
         "planezip capture resnet50 --warmup-steps 8 -o capture.json.gz",
         "planezip capture resnet50 --pretrained --images photographs -o capture.json.gz",
+        "planezip capture gpt2 --text book.txt -o capture.json.gz",
     )
 )
 @click.argument("model")
@@ -28,6 +29,7 @@ def command(
     model: str,
     batch: int | None,
     images: Path | None,
+    text: Path | None,
     pretrained: bool,
     warmup_steps: int,
     seed: int,
@@ -35,17 +37,18 @@ def command(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Train MODEL on real photographs and compress every saved activation with every codec.
+    """Train MODEL on real photographs or text and compress every saved activation with every codec.
 
     Runs on the CPU, in FP32, with updates of the weights. BF16 sizes are those of the same tensors
-    rounded to BF16.
+    rounded to BF16; a model that computes in mixed precision itself is captured as it is.
     """
     from planezip.cli.descriptions import capture_description
     from planezip.cli.output import print_grids, print_json
-    from planezip.cli.training import CaptureOptions, capture_model
+    from planezip.cli.training import CaptureOptions, capture_model, data_source
     from planezip.records import save
 
-    chosen = CaptureOptions(batch, iterations, images, pretrained, warmup_steps, seed)
+    source = data_source(model, images, text)
+    chosen = CaptureOptions(batch, iterations, source, pretrained, warmup_steps, seed)
     capture = capture_model(model, chosen)
     if output:
         save(output, capture)

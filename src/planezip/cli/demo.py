@@ -29,6 +29,7 @@ def command(
     folder: Path,
     batch: int | None,
     images: Path | None,
+    text: Path | None,
     pretrained: bool,
     warmup_steps: int,
     seed: int,
@@ -42,16 +43,17 @@ def command(
     """
     from planezip.cli.output import stage
     from planezip.cli.reporting import make_report, print_report
-    from planezip.cli.training import CaptureOptions, capture_model, trace_model
+    from planezip.cli.training import CaptureOptions, capture_model, data_source, trace_model
     from planezip.records import platforms, save
     from planezip.report.evaluate import BUDGETS_PCT
     from planezip.report.write import writable_folder
 
+    source = data_source(MODEL, images, text)
     writable_folder(folder)
     with stage("trace one iteration"):
         trace = trace_model(MODEL)
     save(folder / "trace.json.gz", trace)
-    chosen = CaptureOptions(batch, 3, images, pretrained, warmup_steps, seed)
+    chosen = CaptureOptions(batch, 3, source, pretrained, warmup_steps, seed)
     capture = capture_model(MODEL, chosen)
     save(folder / "capture.json.gz", capture)
     made, files = make_report(trace, capture, list(platforms().values()), BUDGETS_PCT, folder)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planezip.cli.output import Advance, say, stage
+from planezip.errors import InputError
 from planezip.records import Capture, Trace
 from planezip.tracing import capture_steps, trace_step
 from planezip.workloads import (
@@ -26,45 +27,58 @@ class CaptureOptions:
     Attributes:
         batch: items in a batch, None for the workload's own choice.
         iterations: consecutive training iterations.
-        images: folder of photographs, None for the default ones.
+        source: folder of photographs or text file, whichever the workload trains on; None for what
+            an installed package ships.
         pretrained: start from trained weights if they are reachable.
         warmup_steps: training steps before the capture unless pretrained weights are loaded.
         seed: of weights and batches.
+        autocast: capture in BF16 mixed precision; the warm-up stays in FP32.
     """
 
     batch: int | None = None
     iterations: int = 3
-    images: Path | None = None
+    source: Path | None = None
     pretrained: bool = False
     warmup_steps: int = 0
     seed: int = 0
+    autocast: bool = False
+
+
+def data_source(name: str, images: Path | None, text: Path | None) -> Path | None:
+    """Which of the two the workload trains on; InputError if the other one is given."""
+    needed = workload(name).source
+    given = {"images": images, "text": text}
+    for other, path in given.items():
+        if path is not None and other != needed:
+            raise InputError(f"{name} does not train on {_SOURCES[other]}; give {_SOURCES[needed]}")
+    return given[needed]
 
 
 def trace_model(name: str, batch: int | None = None) -> Trace:
     """One training iteration of a workload on the meta device, by default at the paper's batch."""
     chosen = workload(name)
     size = batch or chosen.batch
-    model, items = chosen.on_meta(size)
-    return trace_step(
-        chosen.compute_loss(model),
-        model,
-        chosen.optimizer(model),
-        items,
-        name=chosen.name,
-        batch_size=size,
-    ).trace
+    with chosen.without_data(size) as (model, items):
+        return trace_step(
+            chosen.compute_loss(model),
+            model,
+            chosen.optimizer(model),
+            items,
+            name=chosen.name,
+            batch_size=size,
+        ).trace
 
 
 def capture_model(name: str, options: CaptureOptions) -> Capture:
     """Prepare the weights, then train on real batches and compress what is saved."""
     chosen = workload(name)
-    data = chosen.data(options.images, options.seed)
+    data = chosen.data(options.source, options.seed)
     prepared, notes = _prepare(chosen, data, options)
     size = options.batch or chosen.capture_batch
     batches = (data.batch(prepared.steps + i, size) for i in range(options.iterations))
     with stage(f"capture {options.iterations} iterations") as advance:
         return capture_steps(
-            chosen.compute_loss(prepared.model),
+            chosen.compute_loss(prepared.model, options.autocast),
             prepared.model,
             prepared.optimizer,
             batches,
@@ -75,6 +89,9 @@ def capture_model(name: str, options: CaptureOptions) -> Capture:
             seed=options.seed,
             on_tensor=_counted(advance, options.iterations),
         )
+
+
+_SOURCES = {"images": "photographs (--images FOLDER)", "text": "a text (--text FILE)"}
 
 
 def _prepare(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from planezip.records.trace import FP32_DTYPES, Precision
+from planezip.records.trace import Precision, bytes_at
 
 CODECS = ("bdi", "zvc", "bpc", "bx", "zbx", "planezip")
 """The codecs that every tensor is measured under, in the order of the paper's figure 3."""
@@ -42,6 +42,7 @@ class TensorCapture:
         bytes: size of the tensor as captured.
         chunk_stride: every how many 4,096-byte chunks were compressed (1: all).
         sizes: precision -> sizes. Tensors that are not FP32 have the same sizes at both.
+        final: it was captured in mixed precision: FP32 tensors have the same sizes at both, too.
     """
 
     op: int
@@ -51,10 +52,11 @@ class TensorCapture:
     bytes: int
     chunk_stride: int
     sizes: dict[Precision, WireSizes]
+    final: bool = False
 
     def bytes_at(self, precision: Precision) -> int:
         """Uncompressed size of the whole tensor when FP32 tensors are held at `precision`."""
-        return self.bytes // 2 if precision == "bf16" and self.dtype in FP32_DTYPES else self.bytes
+        return bytes_at(self.bytes, self.dtype, self.final, precision)
 
     def wire_bytes(self, precision: Precision, codec: str) -> float:
         """Compressed size of the whole tensor; a sample's ratio stands for all of it."""

@@ -17,6 +17,13 @@ Precision = Literal["fp32", "bf16"]
 
 BUDGETED_KINDS: frozenset[str] = frozenset({"activation", "input"})
 FP32_DTYPES = frozenset({"float32"})
+HALF_DTYPES = frozenset({"bfloat16", "float16"})
+
+
+def bytes_at(size_bytes: int, dtype: str, final: bool, precision: Precision) -> int:
+    """Size of what was traced as `size_bytes`; only FP32 that is not final halves, in BF16."""
+    halves = precision == "bf16" and dtype in FP32_DTYPES and not final
+    return size_bytes // 2 if halves else size_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,7 @@ class Storage:
         bytes: size as traced.
         producer: index of the operator that wrote it first, -1 if it existed before.
         slot: which output of that operator it is (0 for a single output).
+        final: it was traced in mixed precision, where FP32 is meant: no precision changes it.
     """
 
     id: int
@@ -38,10 +46,11 @@ class Storage:
     bytes: int
     producer: int
     slot: int
+    final: bool = False
 
     def bytes_at(self, precision: Precision) -> int:
         """Size when FP32 tensors are held at `precision` (the paper's platform B is BF16)."""
-        return self.bytes // 2 if precision == "bf16" and self.dtype in FP32_DTYPES else self.bytes
+        return bytes_at(self.bytes, self.dtype, self.final, precision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,8 @@ class Op:
         phase: the pass that ran it.
         flops: floating-point operations of matrix products and convolutions, else 0.
         fp32_bytes: bytes of FP32 elements read and written (an element both read and written
-            counts twice); they halve when the model runs in BF16.
+            counts twice) that halve when the model runs in BF16; 0 if it was traced in mixed
+            precision.
         other_bytes: bytes of all other elements read and written.
         reads: ids of the storages read, without repetition.
         writes: ids of the storages written, without repetition, in output-slot order. An

@@ -42,8 +42,9 @@ def capture_steps(
 
     A saved activation is compressed when a backward operator is about to read it for the first
     time; only its sizes are kept, so that the memory needed beyond that of training is one BF16
-    copy of the largest tensor. In every iteration one tensor in eight is also decompressed in part
-    and compared.
+    copy of the largest tensor. FP32 tensors are compressed as they are and as BF16, unless the
+    model computes in mixed precision itself; then every tensor is compressed as it is. In every
+    iteration one tensor in eight is also decompressed in part and compared.
 
     Args:
         compute_loss, model, optimizer: as for `trace_step`, on the CPU.
@@ -99,12 +100,12 @@ class _Meter:
         self.sizes: dict[int, dict[Precision, WireSizes]] = {}
         self._codec, self._iteration, self._on_tensor = codec, iteration, on_tensor
 
-    def __call__(self, storage: int, tensor: torch.Tensor) -> None:
+    def __call__(self, storage: int, tensor: torch.Tensor, mixed_precision: bool) -> None:
         flat = whole_storage(tensor)
-        self.sizes[storage] = wire_sizes(flat, self._codec)
+        self.sizes[storage] = wire_sizes(flat, self._codec, mixed_precision)
         if (len(self.sizes) + self._iteration) % _CHECK_EVERY == 0:
             check_decoding(flat, self._codec)
-            if flat.dtype == torch.float32:
+            if flat.dtype == torch.float32 and not mixed_precision:
                 check_decoding(flat.to(torch.bfloat16), self._codec)
         if self._on_tensor:
             self._on_tensor(self._iteration, len(self.sizes))
@@ -126,6 +127,7 @@ def _tensor_captures(
             bytes=s.bytes,
             chunk_stride=chunk_stride(s.bytes),
             sizes=sizes[s.id],
+            final=s.final,
         )
         for s in saved
     )

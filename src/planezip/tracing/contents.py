@@ -82,14 +82,15 @@ def chunk_stride(tensor_bytes: int) -> int:
     return _SAMPLED_STRIDE if tensor_bytes > _SAMPLE_ABOVE_BYTES else 1
 
 
-def wire_sizes(flat: torch.Tensor, codec: Codec) -> dict[Precision, WireSizes]:
+def wire_sizes(flat: torch.Tensor, codec: Codec, final: bool = False) -> dict[Precision, WireSizes]:
     """Sizes of a tensor held in FP32 and, rounded to nearest even, in BF16.
 
-    FP32 tensors are compressed as they are and as BF16 (paper IV); tensors of other types are the
-    same at both precisions. The only copy made is the BF16 one.
+    FP32 tensors are compressed as they are and as BF16 (paper IV); those of a pass in mixed
+    precision are `final` and, like tensors of other types, the same at both precisions. The only
+    copy made is the BF16 one.
     """
     stride = chunk_stride(flat.nbytes)
-    if flat.dtype != torch.float32:
+    if final or flat.dtype != torch.float32:
         sizes = _sizes(flat, stride, codec)
         return {"fp32": sizes, "bf16": sizes}
     return {

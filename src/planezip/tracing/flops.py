@@ -15,13 +15,15 @@ def flops(
 ) -> int:
     """Operations of one call; 0 for operators that are neither products nor convolutions.
 
-    Torch's own formulas serve for matrix products, attention and forward convolutions. Its formula
-    for the backward pass of a convolution ignores groups, which would make a depthwise one as
+    Torch's own formulas serve for matrix products, attention and forward convolutions; attention
+    counts whole, masked or not, and fused attention on a CPU like that on a GPU. Its formula for
+    the backward pass of a convolution ignores groups, which would make a depthwise one as
     expensive as a dense one, so there is another one here; and it has none for vectors.
     """
     packet = func.overloadpacket
     if packet is _aten.convolution_backward:
         return _convolution_backward(args)
+    packet = _AS_ON_GPU.get(packet, packet)
     if packet in _VECTOR_PRODUCTS:
         left, right = args[_VECTOR_PRODUCTS[packet] :][:2]
         return 2 * int(math.prod(left.shape) * math.prod(right.shape[1:]))
@@ -32,6 +34,13 @@ def flops(
     return int(formula(*args, **kwargs, out_val=out)) if formula else 0
 
 
+# Kernel of the CPU -> kernel of a GPU that takes the same leading arguments.
+_AS_ON_GPU = {
+    _aten._scaled_dot_product_flash_attention_for_cpu: _aten._scaled_dot_product_flash_attention,
+    _aten._scaled_dot_product_flash_attention_for_cpu_backward: (
+        _aten._scaled_dot_product_flash_attention_backward
+    ),
+}
 # Products with vectors -> position of their first factor.
 _VECTOR_PRODUCTS = {_aten.mv: 0, _aten.dot: 0, _aten.vdot: 0, _aten.addmv: 1, _aten.addmv_: 1}
 

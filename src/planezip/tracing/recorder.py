@@ -8,25 +8,26 @@ from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from planezip.records import Kind, Op, Phase
-from planezip.records.trace import BUDGETED_KINDS
+from planezip.records.trace import BUDGETED_KINDS, HALF_DTYPES
 from planezip.tracing.flops import flops
 from planezip.tracing.footprint import covers_storage, traffic_bytes
 from planezip.tracing.operands import Operands, Signature, operands, signature, tensors_in
 from planezip.tracing.saved import SavedTensorHooks
 from planezip.tracing.storages import StorageTable
 
-Observer = Callable[[int, torch.Tensor], None]
-_NOT_OPERATORS = frozenset({"profiler"})
+Observer = Callable[[int, torch.Tensor, bool], None]
+_NOT_OPERATORS = frozenset({"profiler", "prim"})
+"""Namespaces of what runs no kernel: markers, and questions such as a FakeTensor's device."""
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Dispatch mode that writes down the operators that run while it is active.
 
     What counts as an operator: every call that a plain dispatch mode sees, views and the detaches
-    that autograd makes included, without the profiler's markers, and without the detaches that the
-    saved-tensor hooks cause (see `SavedTensorHooks`). An operator that returns storages that did
-    not exist before, or that mutates arguments by its schema, writes them; all others are views.
-    Operators that ran inside another operator are part of it.
+    that autograd makes included, without the profiler's markers and questions about tensors, and
+    without the detaches that the saved-tensor hooks cause (see `SavedTensorHooks`). An operator
+    that returns storages that did not exist before, or that mutates arguments by its schema, writes
+    them; all others are views. Operators that ran inside another operator are part of it.
 
     Attributes:
         table: the storages.
@@ -34,8 +35,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         phase: the pass that is running; whoever runs the iteration starts the next one.
         hooks: the saved-tensor hooks, active together with the mode.
         strays: parameters that nobody had entered into the table when they were first used.
-        observer: called with a storage's id and a tensor in it when a backward operator is about
-            to read for the first time an activation or input that exists since the forward pass.
+        mixed_precision: whether the forward pass produced BF16 or FP16 activations. Its element
+            types are then meant as they are; an FP32 pass stands for a BF16 one as well (paper IV).
+        observer: called with a storage's id, a tensor in it and `mixed_precision` when a backward
+            operator is about to read for the first time an activation or input that exists since
+            the forward pass.
     """
 
     def __init__(self, observer: Observer | None = None) -> None:
@@ -45,6 +49,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.phase: Phase = "forward"
         self.hooks = SavedTensorHooks(self.enter)
         self.strays: list[torch.nn.Parameter] = []
+        self.mixed_precision = False
         self.observer = observer
         self._unobserved: set[int] = set()
 
@@ -52,6 +57,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """The forward pass is over: everything that exists now may be saved for backward."""
         self.phase = "backward"
         self.hooks.start_backward()
+        self.mixed_precision = self.table.holds("activation", HALF_DTYPES)
         self._unobserved = {
             i for i in range(len(self.table)) if self.table.kind(i) in BUDGETED_KINDS
         }
@@ -116,7 +122,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             storage = self.enter(tensor)
             if self.observer and storage in self._unobserved:
                 self._unobserved.remove(storage)
-                self.observer(storage, tensor)
+                self.observer(storage, tensor, self.mixed_precision)
 
     def _writes(
         self, sig: Signature, given: Operands, out: Any

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
-from planezip.records import Trace
+from planezip.records import Op, Trace
 from planezip.records.trace import BUDGETED_KINDS
 from planezip.tracing.arguments import check_batch, check_loss, check_training
 from planezip.tracing.dropout import FusedDropout
@@ -37,7 +37,8 @@ def trace_step(
 
     Works on the meta device, on FakeTensors and on real tensors; real parameters, buffers and
     optimizer state are updated as in any iteration. Gradients are set to None beforehand. Dropout
-    runs as the kernel that saves a mask of one byte an element (see `FusedDropout`).
+    runs as the kernel that saves a mask of one byte an element (see `FusedDropout`). An iteration
+    in mixed precision is recorded with the element types that it has, which are then final.
 
     Args:
         compute_loss: computes the scalar loss of `model` when called with the members of `batch`.
@@ -124,12 +125,12 @@ def _state_tensors(optimizer: torch.optim.Optimizer) -> Iterator[torch.Tensor]:
 def _trace(
     recorder: Recorder, parameters: Sequence[torch.Tensor], name: str, batch_size: int
 ) -> Trace:
-    storages = recorder.table.records()
+    storages = recorder.table.records(final=recorder.mixed_precision)
     trace = Trace(
         model=name,
         batch=batch_size,
         parameters=sum(p.numel() for p in parameters if p.requires_grad),
-        ops=tuple(recorder.ops),
+        ops=tuple(map(_finally, recorder.ops) if recorder.mixed_precision else recorder.ops),
         storages=storages,
         versions=library_versions(),
     )
@@ -142,10 +143,27 @@ def _trace(
     return replace(trace, saved_by_hooks=tuple(s.id for s in forward))
 
 
+def _finally(op: Op) -> Op:
+    """The operator of a pass in mixed precision: none of its traffic halves in BF16."""
+    return replace(op, fp32_bytes=0, other_bytes=op.fp32_bytes + op.other_bytes)
+
+
+_LIBRARIES = (
+    "planezip",
+    "numpy",
+    "pillow",
+    "timm",
+    "tokenizers",
+    "torch",
+    "torchvision",
+    "transformers",
+)
+
+
 def library_versions() -> dict[str, str]:
     """Versions of the libraries that decide what a trace or capture looks like."""
     installed = {}
-    for name in ("planezip", "numpy", "pillow", "timm", "torch", "torchvision"):
+    for name in _LIBRARIES:
         with suppress(PackageNotFoundError):
             installed[name] = version(name)
     return installed

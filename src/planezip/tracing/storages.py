@@ -7,6 +7,7 @@ gone, so the table holds a weak reference to each: that frees the data as usual 
 object, and with it the address, until the table goes.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import torch
@@ -74,10 +75,14 @@ class StorageTable:
         if storage is not None:
             self._entries[storage].kind = kind
 
-    def records(self) -> tuple[Storage, ...]:
-        """All storages by id."""
+    def holds(self, kind: Kind, dtypes: Collection[str]) -> bool:
+        """Whether there is a storage of that kind and one of those element types."""
+        return any(e.kind == kind and e.dtype in dtypes for e in self._entries)
+
+    def records(self, final: bool = False) -> tuple[Storage, ...]:
+        """All storages by id; `final` as in Storage."""
         return tuple(
-            Storage(i, e.kind, e.dtype, e.bytes, e.producer, e.slot)
+            Storage(i, e.kind, e.dtype, e.bytes, e.producer, e.slot, final)
             for i, e in enumerate(self._entries)
         )
 

@@ -1,5 +1,6 @@
 """Language models from Hugging Face transformers, trained on a text (paper Table I)."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +11,26 @@ from planezip.workloads.workload import Batch, Workload
 
 TOKENS = 1024
 """Length of a sequence."""
+LIBRARIES = ("tokenizers", "transformers")
 
 
 class CausalLM(torch.nn.Module):
     """Logits of the next token for int64 tokens (size, TOKENS).
 
     Positions and the causal mask are made once, beforehand: a model that makes its own looks at the
-    values of tensors, which on the meta device have none.
+    values of tensors, which on the meta device have none. Fused attention needs no mask.
     """
 
-    def __init__(self, model: torch.nn.Module) -> None:
+    mask: torch.Tensor | None
+
+    def __init__(self, model: torch.nn.Module, masked: bool = True) -> None:
         super().__init__()
         self.model = model
-        forbidden = torch.full((1, 1, TOKENS, TOKENS), torch.finfo(torch.float32).min)
-        self.register_buffer("mask", forbidden.triu(1), persistent=False)
+        mask = None
+        if masked:
+            lowest = torch.finfo(torch.float32).min
+            mask = torch.full((1, 1, TOKENS, TOKENS), lowest).triu(1)
+        self.register_buffer("mask", mask, persistent=False)
         self.register_buffer("positions", torch.arange(TOKENS)[None], persistent=False)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -55,11 +62,105 @@ def gpt2() -> Workload:
     )
 
 
+def gpt2_fused() -> Workload:
+    """GPT-2 with fused attention, which computes its probabilities again instead of saving them.
+
+    Its attention has no dropout: the fused kernel of the CPU knows none, and torch would fall back
+    to attention that is not fused. The other dropout layers are GPT-2's.
+    """
+    return replace(
+        gpt2(),
+        name="gpt2_fused",
+        title="GPT-2, fused attention",
+        build=_gpt2_fused,
+        fake=True,
+        libraries=LIBRARIES,
+    )
+
+
+def llama() -> Workload:
+    """A small decoder of Llama's kind in BF16 mixed precision: 114 M parameters, 8 x 1024 tokens.
+
+    RMSNorm, SwiGLU, rotary positions, grouped-query fused attention (12 heads, 4 for keys and
+    values), no dropout, tied embeddings.
+    """
+    return replace(
+        gpt2(),
+        name="llama",
+        title="Llama",
+        build=_llama,
+        loss=mixed_precision_loss,
+        fake=True,
+        libraries=LIBRARIES,
+    )
+
+
 def _gpt2() -> torch.nn.Module:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(vocab_size=VOCABULARY, attn_implementation="eager")
     return CausalLM(GPT2LMHeadModel(config))
+
+
+def _gpt2_fused() -> torch.nn.Module:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(
+        vocab_size=VOCABULARY, attn_pdrop=0.0, attn_implementation=_register_attention()
+    )
+    return CausalLM(GPT2LMHeadModel(config), masked=False)
+
+
+def _llama() -> torch.nn.Module:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=768,
+        intermediate_size=2048,
+        num_hidden_layers=12,
+        num_attention_heads=12,
+        num_key_value_heads=4,
+        max_position_embeddings=TOKENS,
+        tie_word_embeddings=True,
+        attn_implementation=_register_attention(),
+    )
+    return CausalLM(LlamaForCausalLM(config), masked=False)
+
+
+def _register_attention() -> str:
+    """Make fused causal attention known to transformers; its name there.
+
+    The library's own one decides by the values of positions whether it needs a mask.
+    """
+    from transformers import AttentionInterface
+
+    name = "planezip_causal"
+    AttentionInterface.register(name, _causal_attention)
+    return name
+
+
+def _causal_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **options: object,
+) -> tuple[torch.Tensor, None]:
+    """Attention in the interface of transformers: (size, heads, tokens, width) to token-major."""
+    result = torch.nn.functional.scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        dropout_p=dropout,
+        is_causal=True,
+        scale=scaling,
+        enable_gqa=query.shape[1] != key.shape[1],
+    )
+    return result.transpose(1, 2), None
 
 
 def _placeholder(size: int) -> Batch:
@@ -76,4 +177,13 @@ def next_token_loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
     """Mean cross entropy of every token but the first, given those before it."""
     (tokens,) = batch
     logits = model(tokens)[:, :-1].flatten(0, 1)
+    return torch.nn.functional.cross_entropy(logits, tokens[:, 1:].flatten())
+
+
+def mixed_precision_loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
+    """`next_token_loss` of a model under BF16 autocast; the loss itself is computed in FP32."""
+    (tokens,) = batch
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = model(tokens)
+    logits = logits[:, :-1].flatten(0, 1).float()
     return torch.nn.functional.cross_entropy(logits, tokens[:, 1:].flatten())

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from planezip.errors import InputError
-from planezip.workloads.language import gpt2
+from planezip.workloads.language import gpt2, gpt2_fused, llama
 from planezip.workloads.vision import (
     densenet121,
     efficientnet_b0,
@@ -14,7 +14,15 @@ from planezip.workloads.workload import Workload
 
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     maker.__name__: maker
-    for maker in (resnet50, densenet121, efficientnet_b0, vit_base_patch16_224, gpt2)
+    for maker in (
+        resnet50,
+        densenet121,
+        efficientnet_b0,
+        vit_base_patch16_224,
+        gpt2,
+        gpt2_fused,
+        llama,
+    )
 }
 
 

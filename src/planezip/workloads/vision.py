@@ -1,6 +1,7 @@
 """Image classifiers from timm, trained on photographs (paper Table I)."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -67,12 +68,13 @@ def _timm_classifier(
 def _build(name: str) -> torch.nn.Module:
     import timm
 
-    model: torch.nn.Module = timm.create_model(name, num_classes=CLASSES)
+    model: Any = timm.create_model(name, num_classes=CLASSES)
     # timm decides by the build of torch whether attention is fused; the paper's is not.
     for module in model.modules():
         if hasattr(module, "fused_attn"):
             module.fused_attn = False
-    return model
+    built: torch.nn.Module = model
+    return built
 
 
 def _placeholder(size: int) -> Batch:

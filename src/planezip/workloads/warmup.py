@@ -110,7 +110,8 @@ def _checkpoints(
     if cache is None:
         return None
     settings = [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups]
-    versions = [version(library) for library in ("planezip", "numpy", "pillow", "timm", "torch")]
+    libraries = ("planezip", "numpy", "pillow", "timm", "torch", *workload.libraries)
+    versions = [version(library) for library in libraries]
     identity = (
         workload.name,
         _digest(model.state_dict().values()),
@@ -129,7 +130,7 @@ def _digest(tensors: Iterable[torch.Tensor]) -> str:
     """Digest of the values: another initialisation or another way to crop is another training."""
     digest = xxhash.xxh3_128()
     for tensor in tensors:
-        digest.update(tensor.detach().reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensor.detach().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -1,11 +1,13 @@
 """What a model of the paper needs to be trained: itself, its loss, optimizer and data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 Batch = tuple[torch.Tensor, ...]
 """Inputs and targets."""
@@ -45,6 +47,9 @@ class Workload:
         loss: mean loss of a model over a batch, a scalar tensor.
         source: what `data` takes: a folder of photographs or a text file.
         adam: it trains with AdamW, which language models need, rather than with plain SGD.
+        fake: its operators differ on the meta device, as those of autocast and fused attention do,
+            so that tensors without data must pretend to be on the CPU.
+        libraries: packages beyond those of all workloads whose version decides how it trains.
     """
 
     name: str
@@ -59,15 +64,37 @@ class Workload:
     loss: Callable[[torch.nn.Module, Batch], torch.Tensor]
     source: Literal["images", "text"] = "images"
     adam: bool = False
+    fake: bool = False
+    libraries: tuple[str, ...] = ()
 
-    def compute_loss(self, model: torch.nn.Module) -> Callable[..., torch.Tensor]:
-        """The loss of `model` as a function of the members of a batch."""
-        return lambda *batch: self.loss(model, batch)
+    def compute_loss(
+        self, model: torch.nn.Module, autocast: bool = False
+    ) -> Callable[..., torch.Tensor]:
+        """The loss of `model` as a function of the members of a batch.
 
-    def on_meta(self, size: int) -> tuple[torch.nn.Module, Batch]:
-        """The model in training mode and a batch of `size` items on the meta device."""
-        with torch.device("meta"):
-            return self.build().train(), self.placeholder(size)
+        With `autocast` it is computed in BF16 mixed precision on the CPU.
+        """
+
+        def loss(*batch: torch.Tensor) -> torch.Tensor:
+            with torch.autocast("cpu", torch.bfloat16) if autocast else nullcontext():
+                return self.loss(model, batch)
+
+        return loss
+
+    @contextmanager
+    def without_data(self, size: int) -> Iterator[tuple[torch.nn.Module, Batch]]:
+        """The model in training mode and a batch of `size` items that have shapes but no contents.
+
+        They are meta tensors or, if the workload says so, fake ones, which can be computed with
+        only inside this context.
+        """
+        if self.fake:
+            with FakeTensorMode():
+                yield self.build().train(), self.placeholder(size)
+        else:
+            with torch.device("meta"):
+                model, batch = self.build().train(), self.placeholder(size)
+            yield model, batch
 
     def model(self, seed: int = 0) -> torch.nn.Module:
         """The model in training mode with random weights that depend on `seed` alone."""
