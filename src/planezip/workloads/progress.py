@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, cast
 
 import torch
 import xxhash
@@ -34,7 +34,7 @@ class Progress:
         sink = _Sink(file)
         parts = {"model": self.model, "optimizer": self.optimizer}
         try:
-            torch.save({"losses": list(self.losses), **parts}, sink)
+            torch.save({"losses": list(self.losses), **parts}, cast(BinaryIO, sink))
         except RuntimeError:
             # What torch makes of a disk that is full, or of Ctrl-C.
             if sink.failure is None:

@@ -112,12 +112,13 @@ class UserStep:
             raise InputError(f"{self.name} failed: {where}: {_told(error)}") from error
 
     def _maker(self) -> Callable[..., Any]:
-        maker = getattr(self._module(), self.function, None)
+        maker: Any = getattr(self._module(), self.function, None)
         if not callable(maker):
             raise InputError(
                 f"{self.path} has no function {self.function}; define it, or name another"
             )
-        return maker
+        found: Callable[..., Any] = maker
+        return found
 
     def _module(self) -> ModuleType:
         if not self.path.is_file():
