@@ -1,167 +1,107 @@
-#include <atomic>
-#include <mutex>
-#include <optional>
-
 #include "bits.h"
 #include "input.h"
 #include "level.h"
 #include "parallel.h"
+#include "places.h"
 
 namespace planezip {
 namespace {
 
-// One chunk on its way: planned first, so that its size is known, then written to its place.
-class Encoder {
+// Encodes chunks one at a time. However another thread changes the contents meanwhile, a chunk's
+// size is that of what was written, and never more than that of a chunk stored verbatim.
+class ChunkEncoder {
 public:
-    Encoder(const Input& input, size_t index, Codec codec, const ChunkFunctions& functions)
-        : codec_(codec),
-          functions_(functions),
-          src_(input.chunk(index, padded_)),
-          blocks_(chunk_blocks(input.bytes, index)),
-          raw_(size_t{blocks_} * kBlockBytes),
-          payload_(std::min(raw_, functions.plan(codec, src_, blocks_, plan_))) {}
+    ChunkEncoder(const Input& input, Codec codec, const ChunkFunctions& functions)
+        : input_(input), codec_(codec), functions_(functions) {}
 
-    size_t size() const { return kHeaderBytes + payload_; }
-
-    // Writes the chunk, header included, and nothing else.
-    void write(uint8_t* to) const {
-        store(to, static_cast<uint16_t>(payload_));
-        if (payload_ == raw_) {
-            std::memcpy(to + kHeaderBytes, src_, raw_);
-        } else {
-            functions_.write(codec_, src_, blocks_, plan_, to + kHeaderBytes, payload_);
+    // Encodes a chunk; returns its size, header included.
+    size_t encode(size_t index) {
+        const uint8_t* const src = input_.chunk(index, padded_);
+        const unsigned blocks = chunk_blocks(input_.bytes, index);
+        const size_t raw = size_t{blocks} * kBlockBytes;
+        size_t payload = functions_.plan(codec_, src, blocks, plan_);
+        if (payload < raw) payload = functions_.write(codec_, src, blocks, plan_, chunk_ + kHeaderBytes);
+        if (payload >= raw) {
+            payload = raw;
+            std::memcpy(chunk_ + kHeaderBytes, src, raw);
         }
+        store(chunk_, static_cast<uint16_t>(payload));
+        return kHeaderBytes + payload;
     }
 
+    // Puts the chunk last encoded, of that size, somewhere else.
+    void put(uint8_t* to, size_t size) const { functions_.copy(to, chunk_, size); }
+
 private:
+    const Input input_;
     const Codec codec_;
     const ChunkFunctions& functions_;
-    ChunkBuffer padded_;
     ChunkPlan plan_;
-    const uint8_t* const src_;
-    const unsigned blocks_;
-    const size_t raw_, payload_;
+    alignas(64) uint8_t chunk_[kHeaderBytes + kWriteRoom];
+    ChunkBuffer padded_;
 };
 
-// Some chunks in a row, encoded together: threads that take turns at single chunks would meet too
-// often, over the places and in the cache lines where one's chunk ends and the other's begins.
-template <size_t kChunks>
-class Hand {
-public:
-    Hand(const Input& input, size_t hand, Codec codec, const ChunkFunctions& functions) {
-        const size_t first = hand * kChunks, left = chunk_count(input.bytes) - first;
-        for (size_t i = 0; i < std::min(kChunks, left); ++i) {
-            size_ += chunks_[i].emplace(input, first + i, codec, functions).size();
-        }
+// Encodes the chunks from `first` on in turn; returns the end of them in dst.
+uint8_t* encode_in_turn(ChunkEncoder& encoder, size_t first, size_t count, uint8_t* dst) {
+    for (size_t i = first; i < first + count; ++i) {
+        const size_t size = encoder.encode(i);
+        encoder.put(dst, size);
+        dst += size;
     }
+    return dst;
+}
 
-    size_t size() const { return size_; }
-
-    void write(uint8_t* to) const {
-        for (const std::optional<Encoder>& chunk : chunks_) {
-            if (!chunk) return;
-            chunk->write(to);
-            to += chunk->size();
-        }
-    }
-
-private:
-    std::optional<Encoder> chunks_[kChunks];
-    size_t size_ = 0;
-};
-
-// Deals hands out to threads that encode them at the same time, and gives them places one behind
-// the other.
-class Places {
-public:
-    Places(uint8_t* dst, size_t hands) : end_(dst), hands_(hands) {}
-
-    // Deals out a hand; false if none are left.
-    bool deal(size_t& hand) {
-        const std::lock_guard<SpinLock> guard(lock_);
-        return deal_next(hand);
-    }
-
-    // Gives a hand its place if it is due; else it is null.
-    uint8_t* give(size_t hand, size_t size) {
-        const std::lock_guard<SpinLock> guard(lock_);
-        return give_if_due(hand, size);
-    }
-
-    // give(), and if the hand has its place now, of this thread or another, deal(): both in one
-    // go, so that the threads' caches meet but once a hand.
-    bool give_and_deal(size_t& hand, size_t size, uint8_t*& place) {
-        const std::lock_guard<SpinLock> guard(lock_);
-        place = give_if_due(hand, size);
-        return due() <= hand || deal_next(hand);
-    }
-
-    // The first hand that has no place yet.
-    size_t due() const { return due_.load(std::memory_order_relaxed); }
-
-    // Waits until this hand is due or past, for about the time that a hand takes.
-    bool wait(size_t hand) const {
-        unsigned spins = 0;
-        while (due() < hand && ++spins < kSpins) {
-        }
-        return spins < kSpins;
-    }
-
-    const uint8_t* end() const { return end_; }
-
-private:
-    static constexpr unsigned kSpins = 16000;
-
-    bool deal_next(size_t& hand) {
-        hand = next_;
-        next_ += next_ < hands_;
-        return hand < hands_;
-    }
-
-    uint8_t* give_if_due(size_t hand, size_t size) {
-        if (hand != due()) return nullptr;
-        uint8_t* const place = end_;
-        end_ += size;
-        due_.store(hand + 1, std::memory_order_relaxed);
-        return place;
-    }
-
-    SpinLock lock_;
-    std::atomic<size_t> due_{0};
-    size_t next_ = 0;
-    uint8_t* end_;
-    const size_t hands_;
-};
+// Chunks in a row that a thread encodes together: threads that take turns at single chunks would
+// meet too often, over the places and in the cache lines where one's chunk ends and the other's
+// begins. Until a hand has its place, all but the last of its chunks lie on the thread's shelf, and
+// that one with the encoder.
+constexpr size_t kHand = 4;
+constexpr size_t kLeastChunks = 4 * kHand;  // for a worker
+constexpr size_t kShelfBytes = (kHand - 1) * (kHeaderBytes + kChunkBytes);
 
 // Encodes hands until none are left. If one does not take its place, its thread may have been put
 // aside: then it is encoded here, for the sake of those behind it.
-template <class Encode>
-void encode_hands(const Encode& encode, Places& places) {
+void encode_hands(ChunkEncoder& encoder, uint8_t* shelf, Places& places) {
     size_t hand;
     for (bool more = places.deal(hand); more;) {
-        const size_t mine = hand;
-        const auto encoder = encode(mine);
+        const size_t mine = hand, last = mine * kHand + kHand - 1;
+        const uint8_t* const shelved = encode_in_turn(encoder, mine * kHand, kHand - 1, shelf);
+        const auto on_shelf = static_cast<size_t>(shelved - shelf);
+        size_t size = encoder.encode(last);
         for (;;) {
             uint8_t* place;
-            more = places.give_and_deal(hand, encoder.size(), place);
-            if (place) encoder.write(place);
+            more = places.take_and_deal(hand, on_shelf + size, place);
+            if (place) {
+                std::memcpy(place, shelf, on_shelf);
+                encoder.put(place + on_shelf, size);
+            }
             if (!more || hand != mine) break;
             if (places.wait(mine)) continue;
-            const size_t due = places.due();
-            const auto late = encode(due);
-            if ((place = places.give(due, late.size()))) late.write(place);
+            size_t due;
+            if ((place = places.claim(due))) {
+                places.settle(encode_in_turn(encoder, due * kHand, kHand, place));
+                size = encoder.encode(last);
+            }
         }
     }
 }
 
-template <size_t kChunks>
-size_t encode_in_hands(const Input& input, Codec codec, const ChunkFunctions& functions,
-                       unsigned threads, uint8_t* dst) {
-    const auto encode = [&](size_t i) { return Hand<kChunks>(input, i, codec, functions); };
-    const size_t hands = (chunk_count(input.bytes) + kChunks - 1) / kChunks;
+// As encode_in_turn, of all hands. Each worker's shelf is at the end of dst, where no hand is put.
+uint8_t* encode_together(const Input& input, Codec codec, const ChunkFunctions& functions,
+                         unsigned workers, size_t hands, uint8_t* dst) {
+    uint8_t* const shelves = dst + encode_bound(input.bytes) - workers * kShelfBytes;
     Places places(dst, hands);
-    for_each_worker(worker_count(hands, threads), [&](unsigned) { encode_hands(encode, places); });
-    return static_cast<size_t>(places.end() - dst);
+    for_each_worker(workers, [&](unsigned i) {
+        ChunkEncoder encoder(input, codec, functions);
+        encode_hands(encoder, shelves + i * kShelfBytes, places);
+    });
+    return places.end();
+}
+
+// How many hands `workers` can encode together if they leave room for their shelves.
+size_t hands_beside_shelves(size_t bytes, unsigned workers) {
+    const size_t chunks = bytes / kChunkBytes, shelves = workers * (kHand - 1);
+    return chunks > shelves ? (chunks - shelves) / kHand : 0;
 }
 
 }  // namespace
@@ -172,8 +112,16 @@ size_t encode_bound(size_t bytes) {
 }
 
 size_t encode(const uint8_t* src, size_t bytes, Coding coding, unsigned threads, uint8_t* dst) {
-    const auto encode = threads == 1 ? encode_in_hands<1> : encode_in_hands<8>;
-    return encode({src, bytes}, coding.codec, level().width(coding.symbol_bits), threads, dst);
+    const ChunkFunctions& functions = level().width(coding.symbol_bits);
+    const Input input{src, bytes};
+    const unsigned workers = worker_count(chunk_count(bytes) / kLeastChunks, threads);
+    const size_t hands = workers == 1 ? 0 : hands_beside_shelves(bytes, workers);
+    uint8_t* end = dst;
+    if (hands > 0) end = encode_together(input, coding.codec, functions, workers, hands, dst);
+    // The rest, which needs the room of the shelves.
+    const size_t done = hands * kHand;
+    ChunkEncoder encoder(input, coding.codec, functions);
+    return static_cast<size_t>(encode_in_turn(encoder, done, chunk_count(bytes) - done, end) - dst);
 }
 
 }  // namespace planezip

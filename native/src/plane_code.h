@@ -80,7 +80,9 @@ struct RunCodes {
 template <class Plane>
 inline uint64_t short_code(Plane x, bool coded, Plane full) {
     const uint64_t kind = (x & (x - 1)) == 0 ? kSingleCode : kPairCode;
-    const uint64_t with_position = kind | uint64_t{lowest_bit(x)} << kLongCodeBits;
+    // Not even if the contents change under us is the lowest bit of zero asked for.
+    constexpr Plane top = Plane{1} << (8 * sizeof(Plane) - 1);
+    const uint64_t with_position = kind | uint64_t{lowest_bit(x | top)} << kLongCodeBits;
     const uint64_t five_bits = x == full ? kOnesCode : kPreXorZeroCode;
     return coded ? with_position : five_bits;
 }
