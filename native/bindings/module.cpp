@@ -33,14 +33,13 @@ void require_positive(size_t count) {
 }
 
 // As encode_bound(), of a number as large as Python's can be.
-size_t bound_of(const nb::int_& bytes) {
-    const Py_ssize_t size = PyLong_AsSsize_t(bytes.ptr());
-    if (size == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        throw ImpossibleSize(std::string("no contents have ") + nb::str(bytes).c_str() +
-                             " bytes; they have at least 0 and less than 2**63");
+size_t bound_of(const nb::int_& size_bytes) {
+    const Py_ssize_t size = PyLong_AsSsize_t(size_bytes.ptr());
+    if (size < 0) {
+        PyErr_Clear();  // of a number that is no Py_ssize_t
+        throw ImpossibleSize(std::string("size_bytes is ") + nb::str(size_bytes).c_str() +
+                             "; it can be 0 to 2**63 - 1");
     }
-    if (size < 0) throw ImpossibleSize("no contents have less than 0 bytes");
     return encode_bound(static_cast<size_t>(size));
 }
 

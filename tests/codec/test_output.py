@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import planezip
-from planezip import InputError
+from planezip import _native, InputError
 from planezip.codec import CODECS
 
 LENGTHS = [0, 1, 127, 128, 129, 4095, 4096, 4097, 8193, 100_001]
@@ -42,6 +42,19 @@ def test_the_bound_is_of_a_number_of_bytes(size):
 def test_sizes_beyond_any_memory_have_a_bound():
     for power in (31, 32, 40, 50):
         assert 1 << power < planezip.compress_bound(1 << power) < 1.001 * (1 << power)
+
+
+@pytest.mark.parametrize("size", [2**63, 2**64 - 1, 2**64, 2**200])
+def test_the_bound_of_more_than_any_memory_does_not_wrap_around(size):
+    assert planezip.compress_bound(2**63 - 1) > 2**63
+    with pytest.raises(InputError, match=f"size_bytes is {size}; it can be 0 to"):
+        planezip.compress_bound(size)
+
+
+@pytest.mark.parametrize("size", [-1, -(2**63), -(2**64)])
+def test_the_engine_has_no_bound_of_negative_sizes(size):
+    with pytest.raises(InputError, match=f"size_bytes is {size}; it can be 0 to"):
+        _native.encode_bound(size)
 
 
 MEMORY = {
