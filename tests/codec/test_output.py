@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import planezip
-from planezip import _native, InputError
+from planezip import InputError, _native
 from planezip.codec import CODECS
 
 LENGTHS = [0, 1, 127, 128, 129, 4095, 4096, 4097, 8193, 100_001]
