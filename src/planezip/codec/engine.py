@@ -60,14 +60,6 @@ def encode_into(flat: Bytes, how: Coding, out: Bytes) -> int:
     return size
 
 
-def encode_slices(flat: Bytes, how: Coding) -> Iterator[Bytes]:
-    """The chunk stream in pieces, each in memory that the next one overwrites."""
-    largest = min(flat.nbytes, SLICE_BYTES)
-    out = np.empty(_native.encode_bound(largest), np.uint8)
-    for part in slices(flat):
-        yield out[: _native.encode(part, how.codec, how.symbol_bits, how.threads, out)]
-
-
 def span(chunks: Bytes, size_bytes: int) -> int:
     """Bytes that the chunks of so many bytes of contents, all or whole chunks, take in front."""
     return _native.span_chunks(chunks, size_bytes)
@@ -75,11 +67,10 @@ def span(chunks: Bytes, size_bytes: int) -> int:
 
 def check_chunks(chunks: Bytes, size_bytes: int) -> None:
     """CorruptStreamError unless the chunks' headers fit contents of so many bytes exactly."""
-    at = 0
     while size_bytes > SLICE_BYTES:
-        at += span(chunks[at:], SLICE_BYTES)
+        chunks = chunks[span(chunks, SLICE_BYTES) :]
         size_bytes -= SLICE_BYTES
-    _native.check_chunks(chunks[at:], size_bytes)
+    _native.check_chunks(chunks, size_bytes)
 
 
 def decode(chunks: Bytes, how: Coding, out: Bytes) -> None:

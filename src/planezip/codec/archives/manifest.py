@@ -1,7 +1,9 @@
 """What an archive says of the tensors that it holds compressed, as JSON."""
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -10,15 +12,17 @@ import xxhash
 from numpy.typing import NDArray
 
 from planezip.codec.engine import slices
-from planezip.errors import CorruptStreamError
+from planezip.errors import CorruptStreamError, InputError
 
 Bytes = NDArray[np.uint8]
 
 KEY = "planezip"
 """Where an archive keeps its manifest: key of the metadata, or name of the member."""
 
+_ORIGINAL = ".original"
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A tensor as it was before it was compressed.
 
     Attributes:
@@ -36,20 +40,46 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deflated: bool = False
 
 
-class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Every tensor of an archive by name."""
+Entries = dict[str, Entry]
+Metadata = dict[str, str] | None
 
-    tensors: dict[str, Entry]
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Every tensor of an archive by name.
+
+    Attributes:
+        tensors: name -> the tensor.
+        has_metadata: of a safetensors file, that it has metadata, even if they are empty.
+        xxh3_64: XXH3-64, seed 0, of the JSON of the list of `tensors` and the original's metadata
+            (null if it has none), with sorted keys and without white space.
+        version: of the manifest.
+    """
+
+    tensors: Entries
+    has_metadata: bool
+    xxh3_64: str
     version: Literal[1] = 1
 
 
-def to_json(manifest: Manifest) -> bytes:
-    """The manifest as UTF-8 JSON."""
-    return msgspec.json.encode(manifest)
+def to_json(tensors: Entries, metadata: Metadata = None) -> bytes:
+    """The manifest of a file of these tensors and metadata, UTF-8 JSON."""
+    seal = _seal(tensors, metadata)
+    return msgspec.json.encode(Manifest(tensors, metadata is not None, seal))
 
 
-def from_json(data: bytes | str, names: Iterable[str]) -> Manifest:
-    """Read a manifest; CorruptStreamError unless it is valid and of tensors of these names."""
+def from_json(
+    data: bytes | str, names: Iterable[str], metadata: dict[str, str] | None = None
+) -> tuple[Entries, Metadata]:
+    """The tensors and the metadata of the original.
+
+    Args:
+        data: the manifest.
+        names: the tensors that the archive has.
+        metadata: those that the archive has beside the manifest.
+
+    Raises:
+        CorruptStreamError: the manifest is not valid, or not of these tensors and metadata.
+    """
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -58,7 +88,38 @@ def from_json(data: bytes | str, names: Iterable[str]) -> Manifest:
         raise CorruptStreamError(
             "the archive's manifest and its tensors do not have the same names"
         )
-    return manifest
+    original = metadata or ({} if manifest.has_metadata else None)
+    if _seal(manifest.tensors, original) != manifest.xxh3_64:
+        raise CorruptStreamError("the archive's manifest or metadata are damaged: the hash differs")
+    return manifest.tensors, original
+
+
+def _seal(tensors: Entries, metadata: Metadata) -> str:
+    return xxhash.xxh3_64_hexdigest(msgspec.json.encode([tensors, metadata], order="sorted"))
+
+
+def refuse_archives(source: Path, read: Callable[[], object]) -> None:
+    """InputError if `read` finds a valid manifest in the source: it is an archive already."""
+    try:
+        read()
+    except CorruptStreamError:
+        return
+    raise InputError(f"{source} is a PlaneZip archive already; it would not become smaller")
+
+
+def escaped(name: str, reserved: str) -> str:
+    """The name in an archive of what the original calls `name`, never `reserved` itself."""
+    return name + _ORIGINAL if _taken(name, reserved) else name
+
+
+def unescaped(name: str, reserved: str) -> str:
+    """What the original calls `name`, any of an archive but `reserved`."""
+    return name.removesuffix(_ORIGINAL) if _taken(name, reserved) else name
+
+
+def _taken(name: str, reserved: str) -> bool:
+    pattern = f"{re.escape(reserved)}({re.escape(_ORIGINAL)})*"
+    return re.fullmatch(pattern, name) is not None
 
 
 class RawHash:
@@ -67,10 +128,12 @@ class RawHash:
     def __init__(self) -> None:
         self._state = xxhash.xxh3_64()
 
-    def update(self, data: Bytes) -> "RawHash":
-        for part in slices(data):
-            self._state.update(part.data)
-        return self
+    def passing(self, parts: Iterable[Bytes]) -> Iterator[Bytes]:
+        """The parts, each hashed before it is handed on."""
+        for part in parts:
+            for piece in slices(part):
+                self._state.update(piece.data)
+            yield part
 
     def hexdigest(self) -> str:
         return self._state.hexdigest()

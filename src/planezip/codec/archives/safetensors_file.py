@@ -3,18 +3,22 @@ written by the safetensors library.
 """
 
 import json
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from planezip.codec.archives.manifest import byte_count
+from planezip.codec.archives.manifest import Metadata, byte_count
+from planezip.codec.archives.region import Bytes, Region
+from planezip.codec.archives.settings import Progress
+from planezip.codec.format import SymbolBits
+from planezip.codec.interruptible import interruptible
 from planezip.errors import CorruptStreamError, InputError
-
-Bytes = NDArray[np.uint8]
 
 DTYPES: Final[dict[str, tuple[str, int]]] = {
     "BOOL": ("bool", 8),
@@ -40,6 +44,9 @@ DTYPES: Final[dict[str, tuple[str, int]]] = {
 }
 """Element type in files -> the library's name for it, and bits of an element."""
 
+Kind = tuple[str, tuple[int, ...]]
+"""Element type and shape."""
+
 _METADATA = "__metadata__"
 _MAX_HEADER_BYTES = 100_000_000  # the library reads no more
 
@@ -50,7 +57,12 @@ class Tensor:
 
     dtype: str
     shape: tuple[int, ...]
-    data: Bytes
+    data: Region
+
+    @property
+    def symbol_bits(self) -> SymbolBits:
+        """As for tensors in memory."""
+        return 16 if self.dtype in ("BF16", "F16") else 32
 
 
 _Size = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
@@ -62,8 +74,8 @@ class _Header(msgspec.Struct):
     data_offsets: tuple[int, int]
 
 
-def parse(file: Bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors, views, and the metadata of a safetensors file.
+def parse(file: Region) -> tuple[dict[str, Tensor], Metadata]:
+    """The tensors and the metadata of a safetensors file.
 
     Raises:
         CorruptStreamError: it is none, its header contradicts itself or says something twice, or
@@ -76,13 +88,13 @@ def parse(file: Bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
     try:
         text = file[8 : 8 + size].tobytes()
         header = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-        metadata = msgspec.json.decode(header.pop(_METADATA, b"null"), type=dict[str, str] | None)
+        metadata = msgspec.json.decode(header.pop(_METADATA, b"null"), type=Metadata)
         entries = {name: msgspec.json.decode(raw, type=_Header) for name, raw in header.items()}
         json.loads(text, object_pairs_hook=_check_keys)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise CorruptStreamError(f"not a safetensors file: {error}") from None
     _check_layout(entries, body.nbytes)
-    return {name: _tensor(name, entry, body) for name, entry in entries.items()}, metadata or {}
+    return {name: _tensor(name, entry, body) for name, entry in entries.items()}, metadata
 
 
 def _check_keys(pairs: list[tuple[str, Any]]) -> None:
@@ -109,44 +121,116 @@ def _check_layout(entries: dict[str, _Header], size: int) -> None:
         raise CorruptStreamError(f"{size - at} bytes behind the last tensor belong to none")
 
 
-def _tensor(name: str, entry: _Header, body: Bytes) -> Tensor:
+def _tensor(name: str, entry: _Header, body: Region) -> Tensor:
     begin, end = entry.data_offsets
-    if entry.dtype not in DTYPES:
-        raise CorruptStreamError(f"tensor {name!r} has an unknown element type {entry.dtype!r}")
-    if byte_count(entry.shape, DTYPES[entry.dtype][1]) != end - begin:
+    if checked_bytes(name, entry.dtype, entry.shape) != end - begin:
         raise CorruptStreamError(f"tensor {name!r} has another size than its shape says")
     return Tensor(entry.dtype, entry.shape, body[begin:end])
 
 
-def write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write a safetensors file. The library reads the tensors' bytes where they are.
+def checked_bytes(name: str, dtype: str, shape: tuple[int, ...]) -> int:
+    """Bytes of a tensor; CorruptStreamError if there is none of that type and shape."""
+    if dtype not in DTYPES:
+        raise CorruptStreamError(f"tensor {name!r} has an unknown element type {dtype!r}")
+    return byte_count(shape, DTYPES[dtype][1])
+
+
+def write(
+    path: Path,
+    kinds: dict[str, Kind],
+    data: Iterable[Bytes],
+    metadata: Metadata,
+    progress: Progress,
+) -> None:
+    """Write a safetensors file, the only one in its folder. The library reads the tensors' bytes
+    where they are.
+
+    Args:
+        path: where; the library has a temporary file beside it.
+        kinds: name -> element type and shape.
+        data: the bytes of each.
+        metadata: may be empty or none at all.
+        progress: shown of the bytes on disk.
 
     Raises:
         InputError: the library refuses.
+        OSError: the file cannot be written.
     """
-    from safetensors import SafetensorError, TensorSpec, serialize_file
+    from safetensors import SafetensorError, serialize_file
 
-    def spec(tensor: Tensor) -> Any:
-        data = tensor.data
-        return TensorSpec(
-            dtype=DTYPES[tensor.dtype][0],
-            shape=_library_shape(tensor),
-            data_ptr=data.ctypes.data,
-            data_len=data.nbytes,
+    parts = list(data)  # the library is given addresses: this keeps the memory
+    specs = {
+        name: _spec(name, kind, part)
+        for (name, kind), part in zip(kinds.items(), parts, strict=True)
+    }
+    # Of no tensors and empty metadata the library makes a file that is none.
+    about = metadata or (metadata if kinds else None)
+    done = 0
+    with progress(sum(part.nbytes for part in parts), writing=True) as advance:
+
+        def watch() -> None:
+            nonlocal done
+            size = _bytes_in(path.parent)
+            advance(size - done)
+            done = size
+
+        def call() -> list[Bytes]:
+            serialize_file(specs, path, metadata=about)
+            return parts
+
+        try:
+            interruptible(call, watch)
+        except SafetensorError as error:
+            raise _refusal(error) from None
+        watch()
+
+
+def check_writable(tensors: dict[str, Tensor]) -> None:
+    """InputError if the library could not write tensors that are read here."""
+    for name, tensor in tensors.items():
+        _library_shape(name, tensor.dtype, tensor.shape)
+
+
+def _refusal(error: Exception) -> Exception:
+    """What to raise of an error of the library: an OSError if it is one of the system."""
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    if number:
+        return OSError(int(number[1]), os.strerror(int(number[1])))
+    if "header too large" in str(error):
+        return InputError(
+            f"the names of so many tensors take more than the {_MAX_HEADER_BYTES:,} bytes "
+            "that a safetensors header may have; compress the file as one stream, -o FILE.pz"
         )
-
-    try:
-        specs = {name: spec(tensor) for name, tensor in tensors.items()}
-        serialize_file(specs, path, metadata=metadata or None)
-    except SafetensorError as error:
-        raise InputError(f"cannot write {path.name} as safetensors: {error}") from None
+    return InputError(f"the safetensors library refuses: {error}")
 
 
-def _library_shape(tensor: Tensor) -> list[int]:
+def _bytes_in(folder: Path) -> int:
+    size = 0
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # the library renames its file
+            size += path.stat().st_size
+    return size
+
+
+def _spec(name: str, kind: Kind, data: Bytes) -> Any:
+    from safetensors import TensorSpec
+
+    dtype, shape = kind
+    return TensorSpec(
+        dtype=DTYPES[dtype][0],
+        shape=_library_shape(name, dtype, shape),
+        data_ptr=data.ctypes.data,
+        data_len=data.nbytes,
+    )
+
+
+def _library_shape(name: str, dtype: str, shape: tuple[int, ...]) -> list[int]:
     """The shape as the library wants it: of 4-bit elements, it counts pairs."""
-    shape = list(tensor.shape)
-    if tensor.dtype == "F4":
-        if not shape or shape[-1] % 2:
-            raise InputError(f"cannot write 4-bit elements in rows of odd length: {tensor.shape}")
-        shape[-1] //= 2
-    return shape
+    if dtype != "F4":
+        return list(shape)
+    if not shape or shape[-1] % 2:
+        raise InputError(
+            f"tensor {name!r} has 4-bit elements in rows of odd length, which the safetensors "
+            "library cannot write; compress the file as one stream, -o FILE.pz"
+        )
+    return [*shape[:-1], shape[-1] // 2]
