@@ -1,6 +1,5 @@
 """Archives restore tensors, shapes, types and metadata, or say what is damaged."""
 
-import contextlib
 import json
 import zipfile
 from pathlib import Path
@@ -8,33 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import xxhash
 from safetensors import SafetensorError, TensorSpec, deserialize, safe_open, serialize_file
 from safetensors.torch import load_file, save_file
 
+from archiving import pack, sealed, silent, unpack
 from planezip import CorruptStreamError, InputError
 from planezip.codec import describe
-from planezip.codec.archives import STREAM, archive_of, safetensors_file
+from planezip.codec.archives import STREAM, safetensors_file
 from planezip.codec.archives.region import opened
 from planezip.codec.archives.settings import Settings
 from planezip.codec.format import CODECS
-
-
-@contextlib.contextmanager
-def silent(total: int, writing: bool = False):
-    yield lambda done: None
-
-
-def pack(source: Path, **options) -> Path:
-    target = source.with_name(f"{source.stem}.pz{source.suffix}")
-    archive_of(source).compress(source, target, Settings(**options), silent)
-    return target
-
-
-def unpack(source: Path) -> Path:
-    target = source.with_name("back" + source.suffix)
-    archive_of(source).decompress(source, target, Settings(), silent)
-    return target
 
 
 def raw(tensor: torch.Tensor) -> bytes:
@@ -148,14 +130,6 @@ def test_every_truncation_of_an_archive_is_noticed(model):
 def taken_apart(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     with safe_open(path, "pt") as file:
         return load_file(path), file.metadata()
-
-
-def sealed(manifest: dict, metadata: dict | None) -> dict:
-    """The manifest with the hash that it should have, by other means than the code's."""
-    text = json.dumps(
-        [manifest["tensors"], metadata], sort_keys=True, ensure_ascii=False, separators=(",", ":")
-    )
-    return manifest | {"xxh3_64": xxhash.xxh3_64_hexdigest(text.encode())}
 
 
 def forge(path: Path, **changes: object) -> None:

@@ -21,9 +21,12 @@ def read_bytes(path: Path) -> bytes:
 
 
 def refuse_to_overwrite(path: Path, force: bool) -> None:
-    """InputError if `path` exists and `force` is off, or if it is a folder."""
+    """InputError if `path` exists and `force` is off, or if it is no regular file."""
+    _refuse_dash("write", path)
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder; name a file with -o")
+    if path.exists() and not path.is_file():
+        raise InputError(f"cannot write {path}: only a regular file can be replaced")
     if path.exists() and not force:
         raise InputError(f"{path} exists; use --force to replace it or -o to write elsewhere")
 
@@ -59,7 +62,13 @@ def convert(
     return source_bytes, target_bytes
 
 
+def _refuse_dash(verb: str, path: Path) -> None:
+    if str(path) == "-":
+        raise InputError(f"cannot {verb} -: name a file; /dev/stdin can be compressed, to -o FILE")
+
+
 def _check_readable(path: Path) -> None:
+    _refuse_dash("read", path)
     if path.is_fifo():  # what is written into it can be read once
         return
     try:

@@ -1,6 +1,5 @@
 """What an archive says of the tensors that it holds compressed, as JSON."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ KEY = "planezip"
 """Where an archive keeps its manifest: key of the metadata, or name of the member."""
 
 _ORIGINAL = ".original"
+_MAX_BITS = (1 << 64) - 1
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -140,9 +140,16 @@ class RawHash:
 
 
 def byte_count(shape: Iterable[int], item_bits: int) -> int:
-    """Bytes of a tensor; CorruptStreamError if none has that shape."""
-    sizes = tuple(shape)
-    bits = math.prod(sizes) * item_bits
-    if any(size < 0 for size in sizes) or bits % 8:
-        raise CorruptStreamError(f"a tensor cannot have the shape {sizes}")
+    """Bytes of a tensor; CorruptStreamError if none has that shape.
+
+    Sizes whose product, from the outermost on, reaches 2^64 bits are impossible, as in the
+    safetensors library, even if a size of 0 follows.
+    """
+    bits = 1
+    for size in (*shape, item_bits):
+        bits *= size
+        if size < 0 or bits > _MAX_BITS:
+            raise CorruptStreamError("no tensor has the shape that the file says")
+    if bits % 8:
+        raise CorruptStreamError("no tensor has the shape that the file says: its last byte is not full")
     return bits // 8
