@@ -192,7 +192,7 @@ def test_copies_of_what_is_not_contiguous_are_made_in_pieces(monkeypatch, kind):
     lines = []
 
     def trace(frame, event, argument):
-        if frame.f_code.co_name in ("_gathered", "_copy") and event == "line":
+        if frame.f_code.co_name in ("_contiguous_copy", "_copy") and event == "line":
             lines.append(frame.f_lineno)
         return trace
 

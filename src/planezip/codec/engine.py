@@ -73,16 +73,14 @@ def check_chunks(chunks: Bytes, size_bytes: int) -> None:
     _native.check_chunks(chunks, size_bytes)
 
 
-def decode(chunks: Bytes, how: Coding, out: Bytes) -> None:
-    """Fill `out` from the chunks of all of it, which check_chunks() has passed.
+def decode(chunks: Bytes, how: Coding, out: Bytes, start: int = 0) -> None:
+    """Fill `out` from the chunks of all of it, which check_chunks() or span() has passed.
+
+    `start` is where in the contents `out` begins, for messages.
 
     Raises:
         CorruptStreamError: a chunk is bad.
     """
-    if out.nbytes <= SLICE_BYTES:
-        _native.decode(chunks, *how, out)
-        return
-    start = 0
     for part, piece in zip(slices(out), chunk_slices(chunks, out.nbytes), strict=True):
         _decode_slice(piece, how, part, start)
         start += part.nbytes
