@@ -87,7 +87,7 @@ def test_slices_are_whole_chunks():
 
 @pytest.mark.parametrize("length", [(1 << 31) + 5, (1 << 32) + 12_289])
 def test_the_native_engine_counts_beyond_32_bits(length):
-    """Contents of zeros that take no memory until they are read: a mapped file with a hole."""
+    """The bound and the walk over chunk headers, which need no contents of that size."""
     from planezip import _native
 
     chunks = np.full(0, 0, np.uint8)

@@ -58,6 +58,50 @@ def test_every_dtype_of_less_than_a_byte_is_refused_by_name(dtype):
         planezip.compress(torch.empty(8, dtype=dtype))
 
 
+def test_the_element_types_above_are_all_there_are():
+    """Names that a release of torch has today; a set that were empty would test nothing."""
+    names = {str(dtype).removeprefix("torch.") for dtype in DTYPES}
+    assert names >= {
+        "bool",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+    }
+    assert names >= {"bfloat16", "float16", "float32", "float64", "float4_e2m1fn_x2"}
+    assert names >= {"complex32", "complex64", "complex128", "float8_e8m0fnu"}
+    assert names >= {f"float8_{kind}" for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")}
+    assert {str(dtype).removeprefix("torch.") for dtype in SUB_BYTE} >= {"uint4", "int4", "uint1"}
+
+
+QUANTIZED = [torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.quint2x4]
+
+
+@pytest.mark.parametrize("dtype", QUANTIZED, ids=str)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_quantized_dtype_is_refused(dtype):
+    scales, zeros = torch.ones(1), torch.zeros(1)
+    tensor = (
+        torch.quantize_per_channel(torch.ones(1, 8), scales, zeros, 0, dtype)
+        if "x" in str(dtype)
+        else torch.quantize_per_tensor(torch.ones(8), 0.1, 0, dtype)
+    )
+    with pytest.raises(InputError, match="quantized"):
+        planezip.compress(tensor)
+
+
+def test_a_tensor_that_was_compressed_can_be_resized_as_before():
+    for original in (torch.ones(5), torch.ones(5).bfloat16()):
+        planezip.compress(original)
+        original.untyped_storage().resize_(0)
+        original.untyped_storage().resize_(100)
+        assert original.untyped_storage().nbytes() == 100
+
+
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("symbol_bits", [16, 32])
 def test_every_codec_on_bf16(codec, symbol_bits, activations):
@@ -139,6 +183,7 @@ REFUSED = {
     "FakeTensor": _fake,
     "quantized": lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8),
     "nested": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+    "no memory": lambda: torch._efficientzerotensor((3,)),
     "so many dimensions": lambda: torch.empty([1] * 65),
     "so large ones": lambda: torch.empty(0, 1 << 61),
 }

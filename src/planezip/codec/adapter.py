@@ -135,12 +135,13 @@ def _flatten_dlpack(x: Any) -> tuple[NDArray[np.uint8], Contents]:
     try:
         array = np.from_dlpack(x)
     except _NO_DLPACK as error:
-        reason = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0].rstrip(".")
     else:
         return _flatten_array(array)
     torch: Any = sys.modules.get("torch")
     if torch is None:
-        raise InputError(f"cannot compress a {type(x).__name__}: {reason}; torch, imported, might")
+        remedy = "import torch first, which knows more types"
+        raise InputError(f"cannot compress a {type(x).__name__}: {reason}; {remedy}")
     try:
         tensor = torch.from_dlpack(x)
     except _NO_DLPACK:
