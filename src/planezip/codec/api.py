@@ -48,7 +48,11 @@ def compress(
     Args:
         x: NumPy array, CPU torch tensor, bytes-like object or other object with __dlpack__, of any
             dtype, shape and strides. Structured and object arrays are not taken. x is never
-            written, nor copied if it is contiguous.
+            written, nor copied if it is contiguous. Of other libraries' arrays, NumPy's element
+            types are restored as arrays, and others that torch knows, once it is imported, as
+            tensors. x must not change meanwhile: a stream of changing contents is one of anything,
+            and the system ends a process (SIGBUS) that reads a mapped file behind the end to which
+            another program cut it; read such a file rather than map it.
         codec: one of `planezip.codec.CODECS` (paper III-A).
         symbol_bits: 16 or 32; None: 16 for BF16 and FP16, 32 for all else (paper III-A).
         threads: threads at most; None: as many as pay. The stream does not depend on it.
@@ -113,7 +117,8 @@ def decompress(stream: Any, out: Any = None, threads: int | None = None) -> Any:
     """Restore what was compressed, bit for bit.
 
     Args:
-        stream: what compress() returned, as a bytes-like object.
+        stream: what compress() returned, as a bytes-like object. As with compress(), it must not
+            change meanwhile, nor a mapped file be cut off.
         out: where to put it: a contiguous, writable array or CPU tensor of the same dtype and
             shape, or a writable bytes-like object of the same size.
         threads: threads at most; None: as many as pay.

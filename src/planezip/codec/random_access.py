@@ -26,7 +26,7 @@ class StreamView:
     """
 
     def __init__(self, stream: Any, verify: bool = True) -> None:
-        """Open a stream; it must not change while it is in use.
+        """Open a stream; it must not change, nor a mapped file be cut off, while it is in use.
 
         Args:
             stream: a bytes-like object. Of a memory-mapped file everything is read, to compare the
