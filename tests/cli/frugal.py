@@ -1,4 +1,5 @@
-"""Run as a program, frugal.py FOLDER: converts files that are larger than the memory it may have.
+"""Run as a program, frugal.py FOLDER TENSOR SLICE ALLOWED: converts files that are larger than the
+memory it may have. TENSOR, SLICE and ALLOWED are MiB.
 
 The limit is on private writable memory; mapped files are the system's to load and forget.
 """
@@ -19,8 +20,8 @@ from planezip.codec.archives import STREAM, archive_of
 from planezip.codec.archives.region import opened
 from planezip.codec.archives.settings import Settings
 
-ALLOWED_BYTES = 12_000_000
-TENSOR_BYTES = 40_000_000
+folder = Path(sys.argv[1])
+TENSOR_BYTES, SLICE_BYTES, ALLOWED_BYTES = (int(text) << 20 for text in sys.argv[2:])
 
 
 def data_bytes() -> int:
@@ -48,13 +49,12 @@ def there_and_back(source: Path, target: Path) -> None:
         assert filecmp.cmp(source, back, shallow=False)
 
 
-folder = Path(sys.argv[1])
-values = np.tile(np.arange(100_000, dtype=np.float32), TENSOR_BYTES // 400_000)
+values = np.tile(np.arange(1 << 16, dtype=np.float32), TENSOR_BYTES >> 18)
 safetensors.numpy.save_file({"x": values, "y": values[:9]}, folder / "m.safetensors")
 np.savez(folder / "a.npz", x=values)
 np.save(folder / "a.npy", values)
 (folder / "a.bin").write_bytes(values.tobytes())
-engine.SLICE_BYTES = 1 << 20
+engine.SLICE_BYTES = SLICE_BYTES
 small = folder / "small.npy"
 np.save(small, values[:1000])
 there_and_back(small, folder / "small.npy.pz")  # whatever is loaded late is loaded now

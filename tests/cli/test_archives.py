@@ -1,8 +1,6 @@
-"""Archives by the command line: made, restored and inspected; never torn, in little memory."""
+"""Archives by the command line: made, restored and inspected."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -159,24 +157,6 @@ def test_progress_is_shown_on_a_terminal_alone(model, planezip, monkeypatch):
         assert result.exit_code == 0
         assert f"{command[0]}ing model" in result.stderr
         assert "ing model" not in result.stdout
-
-
-def program(name: str, folder: Path) -> str:
-    """Run a program that lies beside this file, and return what it printed."""
-    command = [sys.executable, Path(__file__).with_name(name), folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="forks")
-def test_conversions_that_are_killed_leave_the_old_file_or_the_new_one(tmp_path):
-    assert len(program("killed.py", tmp_path).splitlines()) == 3
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as only Linux does")
-def test_files_larger_than_the_memory_allowed_are_converted(tmp_path):
-    assert program("frugal.py", tmp_path) == "passed\n"
 
 
 def test_inspect_tells_about_sequences_and_their_torn_tails(here, succeed):

@@ -21,7 +21,7 @@ from planezip.cli.entry import BAD_INPUT, INTERRUPTED
 from planezip.errors import PlaneZipError
 
 BROKEN_PIPE = 141
-_LONGEST_LINE = 2_000
+_LONGEST_LINE = 10_000
 
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """What writing to stdout fails with; files that are named have messages of their own."""

@@ -15,6 +15,9 @@ from planezip.codec.preamble import CHECKSUM, Checksum
 
 Bytes = NDArray[np.uint8]
 
+STEP_BYTES = 4 << 20
+"""What is written to or read from a file in one call of the system."""
+
 Advance = Callable[[int], None]
 """Called with the bytes of contents that were done since it was called last."""
 
@@ -55,7 +58,7 @@ def write_slices(
             out = np.empty(_native.encode_bound(part.nbytes), np.uint8)
         piece = out[: engine.encode_into(part, how, out)]
         checksum.update(piece)
-        file.write(piece.data)
+        write_bytes(file, piece)
         if advance:
             advance(part.nbytes)
     end = file.tell()
@@ -63,6 +66,12 @@ def write_slices(
     file.write(checksum.digest())
     file.seek(end)
     return end - start
+
+
+def write_bytes(file: BinaryIO, data: Bytes) -> None:
+    """Write in steps so small that Ctrl-C is answered soon, however slow the disk is."""
+    for part in engine.slices(data, STEP_BYTES):
+        file.write(part.data)
 
 
 def read_stream(stream: Any, threads: int | None = None) -> tuple[Contents, Iterator[Bytes]]:

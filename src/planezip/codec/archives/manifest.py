@@ -1,24 +1,17 @@
 """What an archive says of the tensors that it holds compressed, as JSON."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
 import msgspec
-import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
-from planezip.codec.engine import slices
 from planezip.errors import CorruptStreamError, InputError
-
-Bytes = NDArray[np.uint8]
 
 KEY = "planezip"
 """Where an archive keeps its manifest: key of the metadata, or name of the member."""
 
-_ORIGINAL = ".original"
 _MAX_BITS = (1 << 64) - 1
 
 
@@ -107,38 +100,6 @@ def refuse_archives(source: Path, read: Callable[[], object]) -> None:
     raise InputError(f"{source} is a PlaneZip archive already; it would not become smaller")
 
 
-def escaped(name: str, reserved: str) -> str:
-    """The name in an archive of what the original calls `name`, never `reserved` itself."""
-    return name + _ORIGINAL if _taken(name, reserved) else name
-
-
-def unescaped(name: str, reserved: str) -> str:
-    """What the original calls `name`, any of an archive but `reserved`."""
-    return name.removesuffix(_ORIGINAL) if _taken(name, reserved) else name
-
-
-def _taken(name: str, reserved: str) -> bool:
-    pattern = f"{re.escape(reserved)}({re.escape(_ORIGINAL)})*"
-    return re.fullmatch(pattern, name) is not None
-
-
-class RawHash:
-    """The hash of a tensor's bytes, given piece by piece."""
-
-    def __init__(self) -> None:
-        self._state = xxhash.xxh3_64()
-
-    def passing(self, parts: Iterable[Bytes]) -> Iterator[Bytes]:
-        """The parts, each hashed before it is handed on."""
-        for part in parts:
-            for piece in slices(part):
-                self._state.update(piece.data)
-            yield part
-
-    def hexdigest(self) -> str:
-        return self._state.hexdigest()
-
-
 def byte_count(shape: Iterable[int], item_bits: int) -> int:
     """Bytes of a tensor; CorruptStreamError if none has that shape.
 
@@ -151,5 +112,7 @@ def byte_count(shape: Iterable[int], item_bits: int) -> int:
         if size < 0 or bits > _MAX_BITS:
             raise CorruptStreamError("no tensor has the shape that the file says")
     if bits % 8:
-        raise CorruptStreamError("no tensor has the shape that the file says: its last byte is not full")
+        raise CorruptStreamError(
+            "no tensor has the shape that the file says: its last byte is not full"
+        )
     return bits // 8

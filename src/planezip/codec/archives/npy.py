@@ -11,6 +11,7 @@ from planezip.codec.archives.pieces import pieces
 from planezip.codec.archives.region import Region, opened
 from planezip.codec.archives.settings import Progress, Settings
 from planezip.codec.archives.streams import Stored
+from planezip.codec.streaming import write_bytes
 from planezip.errors import CorruptStreamError
 
 _SIZE_BYTES = 8
@@ -28,10 +29,11 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
         about = manifest.to_json({KEY: entry})
         aside.file.write(about + len(about).to_bytes(_SIZE_BYTES, "little"))
         whole = aside.end()
-        with target.open("wb") as out:
+        with progress(whole.nbytes, writing=True) as advance, target.open("wb") as out:
             npy_file.write_header(out, "|u1", (whole.nbytes,), False)
             for part in whole.slices():
-                out.write(part.data)
+                write_bytes(out, part)
+                advance(part.nbytes)
         return file.nbytes
 
 

@@ -3,20 +3,19 @@
 import shutil
 import zipfile
 from pathlib import Path
-from typing import BinaryIO
 
 from planezip.codec.archives import manifest, npy_file, streams
 from planezip.codec.archives.manifest import KEY, Entry
+from planezip.codec.archives.names import escaped, unescaped
 from planezip.codec.archives.pieces import Pieces, pieces
 from planezip.codec.archives.region import Region, opened
 from planezip.codec.archives.settings import Progress, Settings
 from planezip.codec.archives.streams import Stored
 from planezip.codec.archives.zip_file import new_member, stored_member, unzipped, zip_members
-from planezip.codec.streaming import Advance
+from planezip.codec.streaming import STEP_BYTES, Advance, write_bytes
 from planezip.errors import CorruptStreamError
 
 MEMBER = f"{KEY}.json"
-_COPY_BYTES = 1 << 20
 
 
 def compress(source: Path, target: Path, settings: Settings, progress: Progress) -> int:
@@ -48,9 +47,10 @@ def _compress_member(
         advance(info.file_size - array.data.nbytes)
         digest = streams.write(stream.file, array.data, array.symbol_bits, settings, advance)
         packed = stream.end()
-        with new_member(out, manifest.escaped(info.filename, MEMBER), False) as member:
+        with new_member(out, escaped(info.filename, MEMBER), False) as member:
             npy_file.write_header(member, "|u1", (packed.nbytes,), False)
-            _copy(packed, member)
+            for part in packed.slices():
+                write_bytes(member, part)
     deflated = info.compress_type != zipfile.ZIP_STORED
     return Entry(array.dtype, array.shape, digest, array.fortran_order, deflated)
 
@@ -58,7 +58,7 @@ def _compress_member(
 def _extracted(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, aside: Pieces) -> Region:
     """The content of a member, put aside; its checksum in the zip file is compared."""
     with zipped.open(info) as member:
-        shutil.copyfileobj(member, aside.file, _COPY_BYTES)
+        shutil.copyfileobj(member, aside.file, STEP_BYTES)
     content = aside.end()
     if content.nbytes != info.file_size:
         raise CorruptStreamError(
@@ -66,11 +66,6 @@ def _extracted(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, aside: Pieces) ->
             f"the zip file says {info.file_size}"
         )
     return content
-
-
-def _copy(source: Region, target: BinaryIO) -> None:
-    for part in source.slices():
-        target.write(part.data)
 
 
 def decompress(source: Path, target: Path, settings: Settings, progress: Progress) -> int:
@@ -103,7 +98,7 @@ def _read(file: Region, zipped: zipfile.ZipFile) -> list[Stored]:
     about = members.pop(MEMBER, None)
     if about is None:
         raise CorruptStreamError("a zip file, but no PlaneZip archive")
-    originals = {manifest.unescaped(name, MEMBER): info for name, info in members.items()}
+    originals = {unescaped(name, MEMBER): info for name, info in members.items()}
     text = stored_member(file, zipped, about).tobytes()
     entries, _ = manifest.from_json(text, originals)
     return [

@@ -6,6 +6,7 @@ from planezip.codec.adapter import Contents
 from planezip.codec.archives import npy_file, streams
 from planezip.codec.archives.region import opened
 from planezip.codec.archives.settings import Progress, Settings
+from planezip.codec.streaming import write_bytes
 
 
 def compress(source: Path, target: Path, settings: Settings, progress: Progress) -> int:
@@ -25,9 +26,9 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
 
 
 def decompress(source: Path, target: Path, settings: Settings, progress: Progress) -> int:
-    """Write the file that a stream was made of: a .npy file of an array, else bytes; return the bytes read.
+    """Write the file that a stream was made of: a .npy file of an array, else bytes.
 
-    Of a torch tensor, these are its elements' alone.
+    Of a torch tensor, these are its elements' alone. Returns the bytes read.
 
     Raises:
         CorruptStreamError: the stream is damaged.
@@ -38,6 +39,6 @@ def decompress(source: Path, target: Path, settings: Settings, progress: Progres
             if contents.family == "numpy":
                 npy_file.write_header(out, contents.dtype, contents.shape, False)
             for part in parts:
-                out.write(part.data)
+                write_bytes(out, part)
                 advance(part.nbytes)
         return file.nbytes

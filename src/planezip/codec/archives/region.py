@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planezip.codec import engine
+from planezip.codec.streaming import STEP_BYTES
 from planezip.errors import InputError
 
 Bytes = NDArray[np.uint8]
@@ -50,8 +51,9 @@ class Region:
         out = memory[: self.nbytes]
         done = 0
         while done < self.nbytes:
+            step = out[done : done + STEP_BYTES]
             try:
-                count = os.preadv(self.file.fileno(), [out[done:].data], self.start + done)
+                count = os.preadv(self.file.fileno(), [step.data], self.start + done)
             except OSError as error:
                 raise InputError(f"cannot read {self.name}: {error.strerror}") from None
             if not count:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from planezip.codec.archives import manifest, safetensors_file, streams
+from planezip.codec.archives import manifest, safetensors_file, safetensors_writer, streams
 from planezip.codec.archives.manifest import KEY, Entry, Metadata
+from planezip.codec.archives.names import escaped, unescaped
 from planezip.codec.archives.pieces import pieces
 from planezip.codec.archives.region import Region, opened
 from planezip.codec.archives.safetensors_file import Kind, Tensor, checked_bytes
@@ -17,7 +18,7 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
     with opened(source) as file, pieces(target.parent) as aside:
         tensors, metadata = safetensors_file.parse(file)
         manifest.refuse_archives(source, lambda: _stored(tensors, metadata))
-        safetensors_file.check_writable(tensors)
+        safetensors_writer.check_writable(tensors)
         total = sum(tensor.data.nbytes for tensor in tensors.values())
         entries: dict[str, Entry] = {}
         kinds: dict[str, Kind] = {}
@@ -28,10 +29,10 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
                 )
                 entries[name] = Entry(tensor.dtype, tensor.shape, digest)
                 kinds[name] = "U8", (aside.end().nbytes,)
-        about = {manifest.escaped(key, KEY): value for key, value in (metadata or {}).items()}
+        about = {escaped(key, KEY): value for key, value in (metadata or {}).items()}
         about[KEY] = manifest.to_json(entries, metadata).decode()
         try:
-            safetensors_file.write(target, kinds, aside.mapped(), about, progress)
+            safetensors_writer.write(target, kinds, aside.mapped(), about, progress)
         except InputError as error:
             raise InputError(f"cannot make an archive of {source}: {error}") from None
         return file.nbytes
@@ -51,7 +52,7 @@ def decompress(source: Path, target: Path, settings: Settings, progress: Progres
                 stored.restore_into(aside.file, settings.threads, advance)
                 aside.end()
         kinds = {stored.name: (stored.entry.dtype, stored.entry.shape) for stored in tensors}
-        safetensors_file.write(target, kinds, aside.mapped(), metadata, progress)
+        safetensors_writer.write(target, kinds, aside.mapped(), metadata, progress)
         return file.nbytes
 
 
@@ -66,7 +67,7 @@ def _stored(tensors: dict[str, Tensor], metadata: Metadata) -> tuple[list[Stored
         raise CorruptStreamError("a safetensors file, but no PlaneZip archive")
     others = dict(metadata or {})
     about = others.pop(KEY)
-    others = {manifest.unescaped(key, KEY): text for key, text in others.items()}
+    others = {unescaped(key, KEY): text for key, text in others.items()}
     entries, original = manifest.from_json(about, tensors, others)
     stored = [
         Stored(name, entry, checked_bytes(name, entry.dtype, entry.shape), tensors[name].data)

@@ -1,24 +1,15 @@
-"""Safetensors files: the header read here, so that tensors of any size are memory-mapped; files
-written by the safetensors library.
-"""
+"""Safetensors files, read without the library: tensors of any size stay in the file."""
 
 import json
-import os
-import re
-from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
 
 from planezip.codec.archives.manifest import Metadata, byte_count
-from planezip.codec.archives.region import Bytes, Region
-from planezip.codec.archives.settings import Progress
+from planezip.codec.archives.region import Region
 from planezip.codec.format import SymbolBits
-from planezip.codec.interruptible import interruptible
-from planezip.errors import CorruptStreamError, InputError
+from planezip.errors import CorruptStreamError
 
 DTYPES: Final[dict[str, tuple[str, int]]] = {
     "BOOL": ("bool", 8),
@@ -48,7 +39,7 @@ Kind = tuple[str, tuple[int, ...]]
 """Element type and shape."""
 
 _METADATA = "__metadata__"
-_MAX_HEADER_BYTES = 100_000_000  # the library reads no more
+MAX_HEADER_BYTES = 100_000_000  # the library reads no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +73,7 @@ def parse(file: Region) -> tuple[dict[str, Tensor], Metadata]:
             a byte belongs to no tensor or to several.
     """
     size = int.from_bytes(file[:8].tobytes(), "little")
-    if file.nbytes < 8 or size > min(file.nbytes - 8, _MAX_HEADER_BYTES):
+    if file.nbytes < 8 or size > min(file.nbytes - 8, MAX_HEADER_BYTES):
         raise CorruptStreamError("not a safetensors file: its header is not whole")
     body = file[8 + size :]
     try:
@@ -133,104 +124,3 @@ def checked_bytes(name: str, dtype: str, shape: tuple[int, ...]) -> int:
     if dtype not in DTYPES:
         raise CorruptStreamError(f"tensor {name!r} has an unknown element type {dtype!r}")
     return byte_count(shape, DTYPES[dtype][1])
-
-
-def write(
-    path: Path,
-    kinds: dict[str, Kind],
-    data: Iterable[Bytes],
-    metadata: Metadata,
-    progress: Progress,
-) -> None:
-    """Write a safetensors file, the only one in its folder. The library reads the tensors' bytes
-    where they are.
-
-    Args:
-        path: where; the library has a temporary file beside it.
-        kinds: name -> element type and shape.
-        data: the bytes of each.
-        metadata: may be empty or none at all.
-        progress: shown of the bytes on disk.
-
-    Raises:
-        InputError: the library refuses.
-        OSError: the file cannot be written.
-    """
-    from safetensors import SafetensorError, serialize_file
-
-    parts = list(data)  # the library is given addresses: this keeps the memory
-    specs = {
-        name: _spec(name, kind, part)
-        for (name, kind), part in zip(kinds.items(), parts, strict=True)
-    }
-    # Of no tensors and empty metadata the library makes a file that is none.
-    about = metadata or (metadata if kinds else None)
-    done = 0
-    with progress(sum(part.nbytes for part in parts), writing=True) as advance:
-
-        def watch() -> None:
-            nonlocal done
-            size = _bytes_in(path.parent)
-            advance(size - done)
-            done = size
-
-        def call() -> list[Bytes]:
-            serialize_file(specs, path, metadata=about)
-            return parts
-
-        try:
-            interruptible(call, watch)
-        except SafetensorError as error:
-            raise _refusal(error) from None
-        watch()
-
-
-def check_writable(tensors: dict[str, Tensor]) -> None:
-    """InputError if the library could not write tensors that are read here."""
-    for name, tensor in tensors.items():
-        _library_shape(name, tensor.dtype, tensor.shape)
-
-
-def _refusal(error: Exception) -> Exception:
-    """What to raise of an error of the library: an OSError if it is one of the system."""
-    number = re.search(r"\(os error (\d+)\)", str(error))
-    if number:
-        return OSError(int(number[1]), os.strerror(int(number[1])))
-    if "header too large" in str(error):
-        return InputError(
-            f"the names of so many tensors take more than the {_MAX_HEADER_BYTES:,} bytes "
-            "that a safetensors header may have; compress the file as one stream, -o FILE.pz"
-        )
-    return InputError(f"the safetensors library refuses: {error}")
-
-
-def _bytes_in(folder: Path) -> int:
-    size = 0
-    for path in folder.iterdir():
-        with suppress(FileNotFoundError):  # the library renames its file
-            size += path.stat().st_size
-    return size
-
-
-def _spec(name: str, kind: Kind, data: Bytes) -> Any:
-    from safetensors import TensorSpec
-
-    dtype, shape = kind
-    return TensorSpec(
-        dtype=DTYPES[dtype][0],
-        shape=_library_shape(name, dtype, shape),
-        data_ptr=data.ctypes.data,
-        data_len=data.nbytes,
-    )
-
-
-def _library_shape(name: str, dtype: str, shape: tuple[int, ...]) -> list[int]:
-    """The shape as the library wants it: of 4-bit elements, it counts pairs."""
-    if dtype != "F4":
-        return list(shape)
-    if not shape or shape[-1] % 2:
-        raise InputError(
-            f"tensor {name!r} has 4-bit elements in rows of odd length, which the safetensors "
-            "library cannot write; compress the file as one stream, -o FILE.pz"
-        )
-    return [*shape[:-1], shape[-1] // 2]

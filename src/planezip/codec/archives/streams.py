@@ -9,13 +9,14 @@ import numpy as np
 from planezip import _native
 from planezip.codec import engine, options, preamble
 from planezip.codec.adapter import Contents
-from planezip.codec.archives.manifest import Entry, RawHash
+from planezip.codec.archives.manifest import Entry
+from planezip.codec.archives.raw_hash import RawHash
 from planezip.codec.archives.region import Bytes, Region
 from planezip.codec.archives.settings import Settings
 from planezip.codec.engine import Coding
 from planezip.codec.format import SymbolBits
 from planezip.codec.preamble import CHECKSUM, Checksum
-from planezip.codec.streaming import Advance, write_slices
+from planezip.codec.streaming import Advance, write_bytes, write_slices
 from planezip.errors import CorruptStreamError
 
 
@@ -113,7 +114,7 @@ class Stored:
             if contents.byte_length != self.byte_length:
                 raise CorruptStreamError("it has another size than its shape says")
             for part in digest.passing(parts):
-                file.write(part.data)
+                write_bytes(file, part)
                 advance(part.nbytes)
             if digest.hexdigest() != self.entry.xxh3_64:
                 raise CorruptStreamError("it is not what was compressed: its hash differs")

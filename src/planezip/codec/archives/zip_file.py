@@ -32,7 +32,9 @@ def unzipped(file: Region) -> Iterator[zipfile.ZipFile]:
             raise
         raise CorruptStreamError("not a whole zip file: it names impossible offsets") from None
     except _DAMAGE as error:
-        raise CorruptStreamError(f"not a whole zip file: {error}") from None
+        raise CorruptStreamError(
+            f"not a whole zip file: {str(error) or 'it ends too early'}"
+        ) from None
 
 
 def zip_members(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
