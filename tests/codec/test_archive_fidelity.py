@@ -8,7 +8,7 @@ import pytest
 from safetensors import TensorSpec, deserialize, safe_open, serialize_file
 from safetensors.numpy import save_file
 
-from archiving import pack, unpack
+from archiving import pack, sealed, unpack
 from planezip import CorruptStreamError, InputError, compress
 from planezip.codec.archives import safetensors_file
 
@@ -36,6 +36,16 @@ def test_files_without_tensors_come_back(tmp_path, header):
     with safe_open(unpack(pack(tmp_path / "m.safetensors")), "np") as file:
         assert list(file.keys()) == []
         assert (file.metadata() or {}) == json.loads(header).get("__metadata__", {})
+
+
+def test_the_hash_of_the_manifest_is_that_of_plain_json(tmp_path):
+    """Whatever characters there are: another program must find the same."""
+    odd = "".join(map(chr, range(0x300))) + "\u2028\uffff\U0001f600"
+    metadata = {odd: odd, "\uffff": "", "\U0001f600": "", "z": ""}
+    save_file({odd: ONES, "a": ONES}, tmp_path / "m.safetensors", metadata)
+    with safe_open(pack(tmp_path / "m.safetensors"), "np") as file:
+        manifest = json.loads(file.metadata()["planezip"])
+    assert sealed(manifest, metadata) == manifest
 
 
 KEYS = ["planezip", "planezip.original", "planezip.original.original", "planezip.", "PlaneZip"]
