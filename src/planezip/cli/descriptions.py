@@ -37,6 +37,8 @@ def describe_file(path: Path, tensor: str | None = None) -> Description:
         try:
             if kind := archive_of(path):
                 return archive_description(path, kind, tensor)
+            if tensor is not None:
+                raise InputError(f"{path} is no archive; leave out --tensor")
             beginning = file[: len(SEQUENCE_MAGIC)].tobytes()
             if beginning == SEQUENCE_MAGIC:
                 return sequence_description(path)
