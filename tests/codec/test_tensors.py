@@ -1,5 +1,6 @@
 """CPU torch tensors of any dtype, shape and strides come back; others are refused clearly."""
 
+import gc
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import torch
 
 import planezip
 from planezip import InputError
-from planezip.codec import CODECS, describe, measure
+from planezip.codec import CODECS, adapter, describe, measure
 
 KNOWN = {d for d in vars(torch).values() if isinstance(d, torch.dtype) and "q" not in str(d)}
 SUB_BYTE = {d for d in KNOWN if re.fullmatch(r"torch\.u?int[1-7]", str(d))}
@@ -153,6 +154,33 @@ def test_decompress_into_a_tensor():
     assert torch.equal(out, original)
 
 
+def _fake(dtype: torch.dtype = torch.float32, *shape: int) -> torch.Tensor:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.empty(shape or 3, dtype=dtype)
+
+
+def test_the_memory_of_a_tensor_lives_while_it_is_read():
+    for make in (torch.ones, lambda size: torch.ones(size, size).T):
+        tensor = make(300)
+        values = raw(tensor)
+        flat, _ = adapter.flatten(tensor)
+        del tensor
+        gc.collect()
+        torch.zeros(300), torch.zeros(300, 300)  # would take the place
+        assert flat.tobytes() == values
+
+
+def test_the_default_device_plays_no_part():
+    original = torch.arange(60).bfloat16().reshape(3, 20)
+    for x in (original, original.T, original[:0], original.repeat(1, 40_000)):
+        with torch.device("meta"):
+            restored = planezip.decompress(planezip.compress(x))
+        assert restored.device.type == "cpu"
+        assert torch.equal(restored, x)
+
+
 BAD_OUT = {
     "dtype": lambda: torch.empty(3, 20, dtype=torch.float16),
     "shape": lambda: torch.empty(60, dtype=torch.bfloat16),
@@ -160,6 +188,8 @@ BAD_OUT = {
     "grad": lambda: torch.empty(3, 20, dtype=torch.bfloat16, requires_grad=True),
     "device": lambda: torch.empty(3, 20, dtype=torch.bfloat16, device="meta"),
     "kind": lambda: np.empty((3, 20), np.float16),
+    "memory": lambda: _fake(torch.bfloat16, 3, 20),
+    "no elements": lambda: torch._efficientzerotensor((3, 20), dtype=torch.bfloat16),
 }
 
 
@@ -168,13 +198,6 @@ def test_a_tensor_that_cannot_be_decompressed_into_is_refused(why):
     stream = planezip.compress(torch.arange(60).bfloat16().reshape(3, 20))
     with pytest.raises(InputError, match=r"^out must be"):
         planezip.decompress(stream, out=BAD_OUT[why]())
-
-
-def _fake() -> torch.Tensor:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with FakeTensorMode():
-        return torch.empty(3)
 
 
 REFUSED = {

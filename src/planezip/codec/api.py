@@ -85,7 +85,8 @@ def prepare(
     number = options.codec_id(codec)
     flat, contents = adapter.flatten(x)
     if symbol_bits is None and threads is None and contents.byte_length <= SMALL_BYTES:
-        return flat, *_small_plan(number, contents)
+        head, how = _small_plan(number, contents)
+        return flat, head, how
     width = options.chosen_symbol_bits(symbol_bits, contents.symbol_bits)
     head = preamble.pack(number, width, contents)
     return flat, head, Coding(number, width, options.thread_count(threads, flat.nbytes))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from planezip.codec.adapter import Contents
 from planezip.codec.engine import SLICE_BYTES
+from planezip.codec.preamble import SMALL_BYTES
 from planezip.errors import CorruptStreamError, InputError
 
 Bytes = NDArray[np.uint8]
@@ -25,15 +26,11 @@ _NAMES = {
 }
 _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 
-_HUGE_PAGES_FROM = 4 << 20
-"""From this size on NumPy asks for huge pages, and torch does not: faulting small ones in takes
-longer than decoding."""
-
 _ALIGNMENT = 64  # of memory that torch allocates
 
 
 def flatten(tensor: torch.Tensor) -> tuple[Bytes, Contents]:
-    """The tensor's bytes in row-major order, which live as long as it does, and what they are.
+    """The tensor's bytes in row-major order, shared if it is contiguous, and what they are.
 
     Raises:
         InputError: the tensor's elements are not in ordinary CPU memory.
@@ -42,7 +39,7 @@ def flatten(tensor: torch.Tensor) -> tuple[Bytes, Contents]:
     contents = _contents(tensor.dtype, tensor.shape)
     try:
         if tensor.is_conj() or tensor.is_neg() or not tensor.is_contiguous():
-            copy = torch.empty(tensor.shape, dtype=tensor.dtype)
+            copy = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
             _copy(copy, tensor.detach())
             tensor = copy
         return _bytes(tensor), contents
@@ -125,8 +122,11 @@ def empty(contents: Contents) -> tuple[Bytes, torch.Tensor]:
 
 
 def _new_memory(size: int) -> Bytes:
-    """NumPy's, which asks for huge pages if large; aligned as torch would have it, if large."""
-    if size < _HUGE_PAGES_FROM:
+    """NumPy's, aligned as torch's would be unless that took longer than the decoding.
+
+    NumPy asks for huge pages, and torch does not: faulting small ones in takes longer, too.
+    """
+    if size <= SMALL_BYTES:
         return np.empty(size, np.uint8)
     memory = np.empty(size + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
@@ -147,6 +147,10 @@ def writable(out: torch.Tensor) -> Bytes | None:
     plain = out.is_contiguous() and not (out.is_conj() or out.is_neg() or out.requires_grad)
     if not plain:
         return None
+    try:
+        flat = _bytes(out)
+    except RuntimeError:
+        return None
     if not out.is_inference():
         torch.autograd.graph.increment_version(out)  # autograd must see that it is overwritten
-    return _bytes(out)
+    return flat
