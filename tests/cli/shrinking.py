@@ -46,7 +46,7 @@ def check(source: Path, target: Path) -> None:
     kind = archive_of(target) or STREAM
     convert("compress", kind.compress, source, target, Settings(threads=1), force=True)
     back = source.with_name("back" + source.suffix)
-    said = shrinks("decompress", kind, target, back, engine, "decode")
+    said = shrinks("decompress", kind, target, back, engine, "decode_slice")
     assert said.startswith(f"cannot read {target}: it has become shorter"), said
     if source.suffix == ".npz":  # zipfile reads it
         said = shrinks("compress", kind, source, target, zipfile.ZipExtFile, "read")

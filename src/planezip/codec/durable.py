@@ -44,8 +44,7 @@ def replacing(path: Path, source: Path | None = None) -> Iterator[Path]:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             mode = _mode(target if target.exists() else temporary, source)
             yield temporary
-            temporary.chmod(mode)  # whoever filled it may have replaced it
-            _sync(temporary, os.O_RDONLY)
+            _sync(temporary, mode)  # whoever filled it may have replaced it
             os.replace(temporary, target)
             sync_folder(target.parent)
     except OSError as error:
@@ -54,14 +53,16 @@ def replacing(path: Path, source: Path | None = None) -> Iterator[Path]:
 
 def sync_folder(path: Path) -> None:
     """Wait until the disk knows the names in a folder."""
-    _sync(path, os.O_RDONLY)
+    _sync(path)
 
 
-def _sync(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
+def _sync(path: Path, mode: int | None = None) -> None:
+    descriptor = os.open(path, os.O_RDONLY)  # before the permissions may forbid it
 
     def sync() -> None:
         try:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

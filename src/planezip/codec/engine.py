@@ -82,7 +82,7 @@ def decode(chunks: Bytes, how: Coding, out: Bytes, start: int = 0) -> None:
         CorruptStreamError: a chunk is bad.
     """
     for part, piece in zip(slices(out), chunk_slices(chunks, out.nbytes), strict=True):
-        _decode_slice(piece, how, part, start)
+        decode_slice(piece, how, part, start)
         start += part.nbytes
 
 
@@ -92,12 +92,13 @@ def decode_slices(chunks: Bytes, how: Coding, size_bytes: int) -> Iterator[Bytes
     start = 0
     for piece in chunk_slices(chunks, size_bytes):
         part = out[: size_bytes - start]
-        _decode_slice(piece, how, part, start)
+        decode_slice(piece, how, part, start)
         yield part
         start += part.nbytes
 
 
-def _decode_slice(chunks: Bytes, how: Coding, out: Bytes, start: int) -> None:
+def decode_slice(chunks: Bytes, how: Coding, out: Bytes, start: int) -> None:
+    """Fill `out` from the chunks of a slice that begins at byte `start` of the contents."""
     try:
         _native.decode(chunks, how.codec, how.symbol_bits, how.threads, out)
     except CorruptStreamError as error:  # counts its chunks from the start of the slice

@@ -76,10 +76,9 @@ class Region:
         if not self.nbytes:
             return np.empty(0, np.uint8)
         lead = self.start % mmap.ALLOCATIONGRANULARITY
-        access = {"access": mmap.ACCESS_READ, "offset": self.start - lead}
-        return np.frombuffer(mmap.mmap(self.file.fileno(), self.nbytes + lead, **access), np.uint8)[
-            lead:
-        ]
+        size, start = lead + self.nbytes, self.start - lead
+        memory = mmap.mmap(self.file.fileno(), size, access=mmap.ACCESS_READ, offset=start)
+        return np.frombuffer(memory, np.uint8)[lead:]
 
 
 @contextmanager

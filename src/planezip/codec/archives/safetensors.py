@@ -1,5 +1,7 @@
 """Archives that are safetensors files: every tensor a stream, the manifest in the metadata."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from planezip.codec.archives import manifest, safetensors_file, safetensors_writer, streams
@@ -18,7 +20,8 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
     with opened(source) as file, pieces(target.parent) as aside:
         tensors, metadata = safetensors_file.parse(file)
         manifest.refuse_archives(source, lambda: _stored(tensors, metadata))
-        safetensors_writer.check_writable(tensors)
+        with _named(f"cannot make an archive of {source}"):
+            safetensors_writer.check_writable(tensors)
         total = sum(tensor.data.nbytes for tensor in tensors.values())
         entries: dict[str, Entry] = {}
         kinds: dict[str, Kind] = {}
@@ -31,10 +34,8 @@ def compress(source: Path, target: Path, settings: Settings, progress: Progress)
                 kinds[name] = "U8", (aside.end().nbytes,)
         about = {escaped(key, KEY): value for key, value in (metadata or {}).items()}
         about[KEY] = manifest.to_json(entries, metadata).decode()
-        try:
+        with _named(f"cannot make an archive of {source}"):
             safetensors_writer.write(target, kinds, aside.mapped(), about, progress)
-        except InputError as error:
-            raise InputError(f"cannot make an archive of {source}: {error}") from None
         return file.nbytes
 
 
@@ -52,8 +53,18 @@ def decompress(source: Path, target: Path, settings: Settings, progress: Progres
                 stored.restore_into(aside.file, settings.threads, advance)
                 aside.end()
         kinds = {stored.name: (stored.entry.dtype, stored.entry.shape) for stored in tensors}
-        safetensors_writer.write(target, kinds, aside.mapped(), metadata, progress)
+        with _named(f"cannot restore {source}"):
+            safetensors_writer.write(target, kinds, aside.mapped(), metadata, progress)
         return file.nbytes
+
+
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    """Says what failed when the library cannot write something."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
 
 
 def read(file: Region) -> list[Stored]:

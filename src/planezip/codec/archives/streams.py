@@ -86,7 +86,7 @@ def _decoded(chunks: Region, how: Coding, size_bytes: int) -> Iterator[Bytes]:
         piece = piece[: engine.span(piece, size)]
         if not begin:  # the chunks' headers have shown that so much memory may be asked for
             out = np.empty(size, np.uint8)
-        engine.decode(piece, how, out[:size])
+        engine.decode_slice(piece, how, out[:size], begin)
         at += piece.nbytes
         yield out[:size]
     if at != chunks.nbytes:
