@@ -51,7 +51,7 @@ struct Contents {
 size_t encode_bound(size_t bytes);
 
 // Writes the chunk stream of src[0, bytes) to dst, which has encode_bound() bytes; returns its
-// size. What lies behind it in dst is then unspecified: threads keep there what has no place yet.
+// size. What lies behind it in dst is then unspecified.
 size_t encode(const uint8_t* src, size_t bytes, Coding coding, unsigned threads, uint8_t* dst);
 
 // Throws CorruptStream unless the chunk headers of stream[0, stream_bytes) span the stream exactly

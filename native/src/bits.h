@@ -4,7 +4,6 @@
 // for different processors, and the linker must not merge their functions.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -21,24 +20,6 @@ inline Word load(const void* from) {
 template <class Word>
 inline void store(void* to, Word word) {
     std::memcpy(to, &word, sizeof word);
-}
-
-// memcpy() by whole cache lines of the target: what encoders have just written, a chunk at a time,
-// goes on to where it has not been cached yet at next to no cost.
-inline void copy_lines(uint8_t* to, const uint8_t* from, size_t bytes) {
-    typedef uint64_t Line __attribute__((vector_size(64), may_alias));
-    const size_t misaligned = reinterpret_cast<uintptr_t>(to) % sizeof(Line);
-    const size_t head = misaligned ? sizeof(Line) - misaligned : 0;
-    if (bytes < head + sizeof(Line)) {
-        std::memcpy(to, from, bytes);
-        return;
-    }
-    std::memcpy(to, from, head);
-    size_t i = head;
-    for (; i + sizeof(Line) <= bytes; i += sizeof(Line)) {
-        *reinterpret_cast<Line*>(to + i) = load<Line>(from + i);
-    }
-    std::memcpy(to + i, from + i, bytes - i);
 }
 
 // The lowest `count` bits set; count may be the width of the word.

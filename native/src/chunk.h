@@ -151,7 +151,7 @@ const char* read_chunk(Codec codec, const uint8_t* payload, size_t size, unsigne
 // The functions of a level with these stages, for one symbol width.
 template <class Stages>
 constexpr ChunkFunctions chunk_functions() {
-    return {plan_chunk<Stages>, write_chunk<Stages>, copy_lines, read_chunk<Stages>, size_chunk<Stages>};
+    return {plan_chunk<Stages>, write_chunk<Stages>, read_chunk<Stages>, size_chunk<Stages>};
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "bits.h"
 #include "input.h"
 #include "level.h"
@@ -7,101 +9,122 @@
 namespace planezip {
 namespace {
 
-// Encodes chunks one at a time. However another thread changes the contents meanwhile, a chunk's
-// size is that of what was written, and never more than that of a chunk stored verbatim.
-class ChunkEncoder {
+// One chunk on its way: planned first, so that its size is known, then written to its place.
+class Encoder {
 public:
-    ChunkEncoder(const Input& input, Codec codec, const ChunkFunctions& functions)
-        : input_(input), codec_(codec), functions_(functions) {}
+    Encoder(const Input& input, size_t index, Codec codec, const ChunkFunctions& functions)
+        : codec_(codec),
+          functions_(functions),
+          src_(input.chunk(index, padded_)),
+          blocks_(chunk_blocks(input.bytes, index)),
+          raw_(size_t{blocks_} * kBlockBytes),
+          payload_(std::min(raw_, functions.plan(codec, src_, blocks_, plan_))) {}
 
-    // Encodes a chunk; returns its size, header included.
-    size_t encode(size_t index) {
-        const uint8_t* const src = input_.chunk(index, padded_);
-        const unsigned blocks = chunk_blocks(input_.bytes, index);
-        const size_t raw = size_t{blocks} * kBlockBytes;
-        size_t payload = functions_.plan(codec_, src, blocks, plan_);
-        if (payload < raw) payload = functions_.write(codec_, src, blocks, plan_, chunk_ + kHeaderBytes);
-        if (payload >= raw) {
-            payload = raw;
-            std::memcpy(chunk_ + kHeaderBytes, src, raw);
+    size_t size() const { return kHeaderBytes + payload_; }
+
+    // Writes the chunk, header included, and nothing at or behind `end`; what is between may be
+    // written over. If another thread has changed the contents since they were planned, the chunk
+    // still has its size, what it holds is undefined, and nothing behind `limit` is written.
+    void write(uint8_t* to, const uint8_t* end, const uint8_t* limit) const {
+        store(to, static_cast<uint16_t>(payload_));
+        uint8_t* const payload = to + kHeaderBytes;
+        if (payload_ == raw_) {
+            std::memcpy(payload, src_, raw_);
+        } else if (room(payload + payload_, end) >= kOvershoot && room(payload, limit) >= kWriteRoom) {
+            functions_.write(codec_, src_, blocks_, plan_, payload);
+        } else {
+            uint8_t buffer[kWriteRoom];
+            functions_.write(codec_, src_, blocks_, plan_, buffer);
+            std::memcpy(payload, buffer, payload_);
         }
-        store(chunk_, static_cast<uint16_t>(payload));
-        return kHeaderBytes + payload;
     }
-
-    // Puts the chunk last encoded, of that size, somewhere else.
-    void put(uint8_t* to, size_t size) const { functions_.copy(to, chunk_, size); }
 
 private:
-    const Input input_;
+    static size_t room(const uint8_t* from, const uint8_t* to) {
+        return static_cast<size_t>(to - from);
+    }
+
     const Codec codec_;
     const ChunkFunctions& functions_;
-    ChunkPlan plan_;
-    alignas(64) uint8_t chunk_[kHeaderBytes + kWriteRoom];
     ChunkBuffer padded_;
+    ChunkPlan plan_;
+    const uint8_t* const src_;
+    const unsigned blocks_;
+    const size_t raw_, payload_;
 };
 
-// Encodes the chunks from `first` on in turn; returns the end of them in dst.
-uint8_t* encode_in_turn(ChunkEncoder& encoder, size_t first, size_t count, uint8_t* dst) {
-    for (size_t i = first; i < first + count; ++i) {
-        const size_t size = encoder.encode(i);
-        encoder.put(dst, size);
-        dst += size;
-    }
-    return dst;
-}
+// Some chunks in a row, encoded together: threads that take turns at single chunks would meet too
+// often, over the places and in the cache lines where one's chunk ends and the other's begins.
+class Hand {
+public:
+    static constexpr size_t kChunks = 8;
 
-// Chunks in a row that a thread encodes together: threads that take turns at single chunks would
-// meet too often, over the places and in the cache lines where one's chunk ends and the other's
-// begins. Until a hand has its place, all but the last of its chunks lie on the thread's shelf, and
-// that one with the encoder.
-constexpr size_t kHand = 4;
-constexpr size_t kLeastChunks = 4 * kHand;  // for a worker
-constexpr size_t kShelfBytes = (kHand - 1) * (kHeaderBytes + kChunkBytes);
+    Hand(const Input& input, size_t hand, Codec codec, const ChunkFunctions& functions) {
+        const size_t first = hand * kChunks, left = chunk_count(input.bytes) - first;
+        for (size_t i = 0; i < std::min(kChunks, left); ++i) {
+            size_ += chunks_[i].emplace(input, first + i, codec, functions).size();
+        }
+    }
+
+    size_t size() const { return size_; }
+
+    // Writes the hand and nothing behind it; see Encoder::write().
+    void write(uint8_t* to, const uint8_t* limit) const {
+        const uint8_t* const end = to + size_;
+        for (const std::optional<Encoder>& chunk : chunks_) {
+            if (!chunk) return;
+            chunk->write(to, end, limit);
+            to += chunk->size();
+        }
+    }
+
+private:
+    std::optional<Encoder> chunks_[kChunks];
+    size_t size_ = 0;
+};
 
 // Encodes hands until none are left. If one does not take its place, its thread may have been put
 // aside: then it is encoded here, for the sake of those behind it.
-void encode_hands(ChunkEncoder& encoder, uint8_t* shelf, Places& places) {
+template <class Encode>
+void encode_hands(const Encode& encode, Places& places, const uint8_t* limit) {
     size_t hand;
     for (bool more = places.deal(hand); more;) {
-        const size_t mine = hand, last = mine * kHand + kHand - 1;
-        const uint8_t* const shelved = encode_in_turn(encoder, mine * kHand, kHand - 1, shelf);
-        const auto on_shelf = static_cast<size_t>(shelved - shelf);
-        size_t size = encoder.encode(last);
+        const size_t mine = hand;
+        const auto encoder = encode(mine);
         for (;;) {
             uint8_t* place;
-            more = places.take_and_deal(hand, on_shelf + size, place);
-            if (place) {
-                std::memcpy(place, shelf, on_shelf);
-                encoder.put(place + on_shelf, size);
-            }
+            more = places.give_and_deal(hand, encoder.size(), place);
+            if (place) encoder.write(place, limit);
             if (!more || hand != mine) break;
             if (places.wait(mine)) continue;
-            size_t due;
-            if ((place = places.claim(due))) {
-                places.settle(encode_in_turn(encoder, due * kHand, kHand, place));
-                size = encoder.encode(last);
-            }
+            const size_t due = places.due();
+            const auto late = encode(due);
+            if ((place = places.give(due, late.size()))) late.write(place, limit);
         }
     }
 }
 
-// As encode_in_turn, of all hands. Each worker's shelf is at the end of dst, where no hand is put.
-uint8_t* encode_together(const Input& input, Codec codec, const ChunkFunctions& functions,
-                         unsigned workers, size_t hands, uint8_t* dst) {
-    uint8_t* const shelves = dst + encode_bound(input.bytes) - workers * kShelfBytes;
+size_t encode_together(const Input& input, Codec codec, const ChunkFunctions& functions,
+                       unsigned threads, uint8_t* dst) {
+    const auto encode = [&](size_t i) { return Hand(input, i, codec, functions); };
+    const size_t hands = (chunk_count(input.bytes) + Hand::kChunks - 1) / Hand::kChunks;
     Places places(dst, hands);
-    for_each_worker(workers, [&](unsigned i) {
-        ChunkEncoder encoder(input, codec, functions);
-        encode_hands(encoder, shelves + i * kShelfBytes, places);
-    });
-    return places.end();
+    const uint8_t* const limit = dst + encode_bound(input.bytes);
+    const auto work = [&](unsigned) { encode_hands(encode, places, limit); };
+    for_each_worker(worker_count(hands, threads), work);
+    return static_cast<size_t>(places.end() - dst);
 }
 
-// How many hands `workers` can encode together if they leave room for their shelves.
-size_t hands_beside_shelves(size_t bytes, unsigned workers) {
-    const size_t chunks = bytes / kChunkBytes, shelves = workers * (kHand - 1);
-    return chunks > shelves ? (chunks - shelves) / kHand : 0;
+size_t encode_alone(const Input& input, Codec codec, const ChunkFunctions& functions,
+                    uint8_t* const dst) {
+    const uint8_t* const end = dst + encode_bound(input.bytes);
+    uint8_t* to = dst;
+    for (size_t i = 0; i < chunk_count(input.bytes); ++i) {
+        const Encoder chunk(input, i, codec, functions);
+        chunk.write(to, end, end);
+        to += chunk.size();
+    }
+    return static_cast<size_t>(to - dst);
 }
 
 }  // namespace
@@ -113,15 +136,8 @@ size_t encode_bound(size_t bytes) {
 
 size_t encode(const uint8_t* src, size_t bytes, Coding coding, unsigned threads, uint8_t* dst) {
     const ChunkFunctions& functions = level().width(coding.symbol_bits);
-    const Input input{src, bytes};
-    const unsigned workers = worker_count(chunk_count(bytes) / kLeastChunks, threads);
-    const size_t hands = workers == 1 ? 0 : hands_beside_shelves(bytes, workers);
-    uint8_t* end = dst;
-    if (hands > 0) end = encode_together(input, coding.codec, functions, workers, hands, dst);
-    // The rest, which needs the room of the shelves.
-    const size_t done = hands * kHand;
-    ChunkEncoder encoder(input, coding.codec, functions);
-    return static_cast<size_t>(encode_in_turn(encoder, done, chunk_count(bytes) - done, end) - dst);
+    return threads == 1 ? encode_alone({src, bytes}, coding.codec, functions, dst)
+                        : encode_together({src, bytes}, coding.codec, functions, threads, dst);
 }
 
 }  // namespace planezip

@@ -18,6 +18,9 @@ constexpr size_t kReadSlack = 512;
 // written whole.
 constexpr size_t kWriteRoom = kChunkBlocks * 144 + 128;
 
+// How far behind a chunk that was written as planned its writer may write: a vector and two words.
+constexpr size_t kOvershoot = 80;
+
 // How far behind the blocks of a chunk its planner and writer may read: two symbols.
 constexpr size_t kSourceSlack = 16;
 
@@ -52,9 +55,6 @@ struct ChunkFunctions {
     // Writes the payload of a chunk that was planned, to memory of kWriteRoom bytes; returns its
     // size, which differs from the planned one if the blocks have changed since.
     size_t (*write)(Codec, const uint8_t* src, unsigned blocks, const ChunkPlan&, uint8_t* payload);
-
-    // Copies bytes to where they do not overlap.
-    void (*copy)(uint8_t* to, const uint8_t* from, size_t bytes);
 
     // Reads an encoded chunk's payload, behind which kReadSlack bytes are readable, writes
     // blocks * 128 bytes to dst and adds the blocks to tag_blocks[kTags]. Returns what is wrong, or

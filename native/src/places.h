@@ -9,7 +9,7 @@
 namespace planezip {
 
 // Deals hands out to threads that encode them at the same time, and gives them places one behind
-// the other. A hand is due when all before it have their places.
+// the other.
 class Places {
 public:
     Places(uint8_t* dst, size_t hands) : end_(dst), hands_(hands) {}
@@ -20,51 +20,35 @@ public:
         return deal_next(hand);
     }
 
-    // Gives a hand its place if it is due; else it is null. Unless the hand is still to be due, also
-    // deals: both in one go, so that the threads' caches meet but once a hand.
-    bool take_and_deal(size_t& hand, size_t size, uint8_t*& place) {
+    // Gives a hand its place if it is due; else it is null.
+    uint8_t* give(size_t hand, size_t size) {
         const std::lock_guard<SpinLock> guard(lock_);
-        place = nullptr;
-        if (due() < hand) return true;
-        if (due() == hand && !claimed_) {
-            place = end_;
-            put(end_ + size);
-        }
-        return deal_next(hand);
+        return give_if_due(hand, size);
     }
 
-    // The hand that is due, and its place, if nobody else has claimed it; else null. Nothing else
-    // gets a place before settle().
-    uint8_t* claim(size_t& hand) {
+    // give(), and if the hand has its place now, of this thread or another, deal(): both in one
+    // go, so that the threads' caches meet but once a hand.
+    bool give_and_deal(size_t& hand, size_t size, uint8_t*& place) {
         const std::lock_guard<SpinLock> guard(lock_);
-        hand = due();
-        if (claimed_ || hand == hands_) return nullptr;
-        claimed_ = true;
-        return end_;
+        place = give_if_due(hand, size);
+        return due() <= hand || deal_next(hand);
     }
 
-    // The hand that was claimed ends there.
-    void settle(uint8_t* end) {
-        const std::lock_guard<SpinLock> guard(lock_);
-        claimed_ = false;
-        put(end);
-    }
+    // The first hand that has no place yet.
+    size_t due() const { return due_.load(std::memory_order_relaxed); }
 
-    // Waits until this hand is due or past, for about the time that a hand takes; false if it is not.
+    // Waits until this hand is due or past, for about the time that a hand takes.
     bool wait(size_t hand) const {
-        for (unsigned spins = 0; spins < kSpins; ++spins) {
-            if (due() >= hand) return true;
+        unsigned spins = 0;
+        while (due() < hand && ++spins < kSpins) {
         }
-        std::this_thread::yield();
-        return false;
+        return spins < kSpins;
     }
 
-    uint8_t* end() const { return end_; }
+    const uint8_t* end() const { return end_; }
 
 private:
     static constexpr unsigned kSpins = 16000;
-
-    size_t due() const { return due_.load(std::memory_order_relaxed); }
 
     bool deal_next(size_t& hand) {
         hand = next_;
@@ -72,14 +56,16 @@ private:
         return hand < hands_;
     }
 
-    void put(uint8_t* end) {
-        end_ = end;
-        due_.store(due() + 1, std::memory_order_relaxed);
+    uint8_t* give_if_due(size_t hand, size_t size) {
+        if (hand != due()) return nullptr;
+        uint8_t* const place = end_;
+        end_ += size;
+        due_.store(hand + 1, std::memory_order_relaxed);
+        return place;
     }
 
     SpinLock lock_;
     std::atomic<size_t> due_{0};
-    bool claimed_ = false;
     size_t next_ = 0;
     uint8_t* end_;
     const size_t hands_;
