@@ -11,6 +11,8 @@ from forging import sealed
 from planezip import CorruptStreamError
 from planezip.codec import CODECS, preamble
 
+pytestmark = pytest.mark.filterwarnings("ignore:ComplexHalf support")
+
 DTYPES = ["?", "u1", "<i2", ">i4", "<f2", "<f4", "<f8", "<c16", "S3", "V5", "<M8[s]", "<M8[1000ms]"]
 TORCH_DTYPES = [torch.bfloat16, torch.float8_e4m3fn, torch.complex32, torch.float32, torch.bool]
 
