@@ -7,14 +7,19 @@ of a randomly initialised ResNet-50 on crops of scikit-learn's sample photograph
 every output, in equal shares. All codecs run on the fastest level and one thread; the planezip
 codec on every level that the machine has, on one thread and on two.
 
+A control says what two threads can gain here at all: how memcpy, and work that stays in the
+registers, scale from one thread to two in the same minutes.
+
 Speeds are GB of uncompressed bytes a second, the median of five runs: per second of CPU time on one
 thread, of wall time on two, which shows what threads gain only if nothing else runs. Writes
-codec_speed.csv and the machine's description beside it.
+codec_speed.csv, scaling.csv and the machine's description beside it.
 """
 
+import hashlib
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -54,8 +59,17 @@ class Row:
     memcpy_gb_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How many times as much two threads do in the same wall time as one."""
+
+    work: str
+    two_over_one: float
+
+
 def main() -> None:
     rows = []
+    controls = scaling()
     print(*(f.name for f in fields(Row)), sep="\t")
     for (operator, precision), data in activations().items():
         for row in speeds(operator, precision, data):
@@ -64,7 +78,47 @@ def main() -> None:
             print(*cells, sep="\t", flush=True)
     folder = HERE / "results" / this_machine().slug
     write_csv(folder / "codec_speed.csv", Row, rows)
+    write_csv(folder / "scaling.csv", Scaling, controls)
     write_atomically(folder / "machine.json", to_json(this_machine()))
+
+
+def scaling() -> list[Scaling]:
+    """Of work that needs no memory, and of memcpy in and beyond the caches."""
+    hashed = bytes(1 << 16)
+    runs: dict[str, Callable[[], Callable[[], object]]] = {
+        "registers": lambda: lambda: hashlib.pbkdf2_hmac("sha256", b"", hashed, 200_000),
+        "memcpy, 256 KiB": lambda: _copies(1 << 18),
+        "memcpy, 64 MiB": lambda: _copies(CONTENTS_BYTES),
+    }
+    found = []
+    for name, make in runs.items():
+        mine, other = make(), make()
+        one = _wall_s([mine])
+        found.append(Scaling(name, 2 * one / _wall_s([mine, other])))
+        print("two threads over one,", name, f"{found[-1].two_over_one:.2f}", sep="\t", flush=True)
+    return found
+
+
+def _copies(size: int) -> Callable[[], object]:
+    """Copies of 2 GiB in all, in memory of its own."""
+    source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
+
+    def run() -> None:
+        for _ in range((2 << 30) // size):
+            np.copyto(target, source)
+
+    return run
+
+
+def _wall_s(runs: list[Callable[[], object]]) -> float:
+    """Median of the seconds that they take side by side, each on a thread."""
+    seconds = []
+    with ThreadPoolExecutor(len(runs)) as pool:
+        for _ in range(REPEATS):
+            start = time.perf_counter()
+            list(pool.map(lambda run: run(), runs))
+            seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
 
 
 def photographs(count: int, size: int) -> torch.Tensor:

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../native/src/level.h"
 #include "planezip.h"
 
 #define REQUIRE(condition)                                                     \

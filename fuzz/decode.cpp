@@ -1,4 +1,7 @@
-// Any bytes as a chunk stream: refused or read, the same way by every level and function.
+// Any bytes as a chunk stream, and as the payload of a chunk: refused or read, the same way by every
+// level and function.
+#include <algorithm>
+
 #include "common.h"
 
 using namespace planezip;
@@ -38,6 +41,31 @@ bool decodes(Exact& stream, const Options& how, Exact& out) {
     }
 }
 
+// Behind the stream's headers, which seldom fit: the bytes as the payload of a chunk of so many blocks.
+void read_payload(const uint8_t* bytes, size_t size, const Options& how, unsigned blocks) {
+    size = std::min<size_t>(size, blocks * kBlockBytes);
+    Exact payload(size + kReadSlack);
+    std::memset(payload.data(), 0, payload.size());
+    if (size) std::memcpy(payload.data(), bytes, size);
+    Exact first(blocks * kBlockBytes), out(first.size());
+    uint64_t first_tags[kTags] = {};
+    bool read = false;
+    for (const std::string& name : levels()) {
+        use_level(name);
+        uint64_t tags[kTags] = {};
+        const bool now = !level().width(how.coding.symbol_bits)
+                              .read(how.coding.codec, payload.data(), size, blocks, out.data(), tags);
+        if (name == levels().front()) {
+            read = now;
+            std::memcpy(first.data(), out.data(), out.size());
+            std::memcpy(first_tags, tags, sizeof tags);
+        }
+        REQUIRE(now == read);
+        REQUIRE(!now || std::memcmp(first.data(), out.data(), out.size()) == 0);
+        REQUIRE(!now || std::memcmp(first_tags, tags, sizeof tags) == 0);
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
@@ -47,6 +75,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
     // Up to 16 MiB is claimed; memory is only asked for once the headers have justified it.
     const size_t bytes = input[0] | size_t{input[1]} << 8 | size_t{input[2]} << 16;
     Exact stream(input + kLengthBytes, size - kOptionBytes - kLengthBytes);
+    read_payload(stream.data(), stream.size(), how, 1 + input[0] % kChunkBlocks);
+    // A stream has the header of its first chunk in front.
+    if (stream.size() > kHeaderBytes) {
+        read_payload(stream.data() + kHeaderBytes, stream.size() - kHeaderBytes, how, kChunkBlocks);
+    }
     const bool spans = checks(stream, bytes);
     Exact first(spans ? bytes : 0);
     bool read = false;

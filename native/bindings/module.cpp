@@ -5,6 +5,7 @@
 
 #include "bytes_builder.h"
 #include "planezip.h"
+#include "unlocked.h"
 
 namespace nb = nanobind;
 using namespace planezip;
@@ -14,6 +15,11 @@ namespace {
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Writable = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
 using WritableBytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A number of bytes that no contents have; what() says so.
+struct ImpossibleSize : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 Coding coding(unsigned codec, unsigned symbol_bits) {
     if (codec >= kCodecs || (symbol_bits != 16 && symbol_bits != 32)) {
@@ -26,6 +32,17 @@ void require_positive(size_t count) {
     if (count == 0) throw nb::value_error("threads and stride are at least 1");
 }
 
+// As encode_bound(), of a number as large as Python's can be.
+size_t bound_of(const nb::int_& size_bytes) {
+    const Py_ssize_t size = PyLong_AsSsize_t(size_bytes.ptr());
+    if (size < 0) {
+        PyErr_Clear();  // of a number that is no Py_ssize_t
+        throw ImpossibleSize(std::string("size_bytes is ") + nb::str(size_bytes).c_str() +
+                             "; it can be 0 to 2**63 - 1");
+    }
+    return encode_bound(static_cast<size_t>(size));
+}
+
 size_t encode_array(const Bytes& src, unsigned codec, unsigned symbol_bits, unsigned threads,
                     const WritableBytes& dst) {
     const Coding how = coding(codec, symbol_bits);
@@ -33,7 +50,7 @@ size_t encode_array(const Bytes& src, unsigned codec, unsigned symbol_bits, unsi
     if (dst.size() < encode_bound(src.size())) {
         throw nb::value_error("dst must have encode_bound() bytes");
     }
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return encode(src.data(), src.size(), how, threads, dst.data());
 }
 
@@ -44,19 +61,19 @@ nb::bytes encode_bytes(const Bytes& src, unsigned codec, unsigned symbol_bits, u
     BytesBuilder built(encode_bound(src.size()));
     size_t size;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         size = encode(src.data(), src.size(), how, threads, built.data());
     }
     return built.finish(size);
 }
 
 void check_array(const Bytes& stream, size_t bytes) {
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     check_chunks(stream.data(), stream.size(), bytes);
 }
 
 size_t span_array(const Bytes& stream, size_t bytes) {
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return span_chunks(stream.data(), stream.size(), bytes);
 }
 
@@ -64,7 +81,7 @@ void decode_array(const Bytes& stream, unsigned codec, unsigned symbol_bits, uns
                   const WritableBytes& dst) {
     const Coding how = coding(codec, symbol_bits);
     require_positive(threads);
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     decode(stream.data(), stream.size(), how, threads, dst.data(), dst.size());
 }
 
@@ -78,7 +95,7 @@ nb::tuple inspect_array(const Bytes& stream, unsigned codec, unsigned symbol_bit
     const Coding how = coding(codec, symbol_bits);
     Contents found;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         found = inspect(stream.data(), stream.size(), how, bytes);
     }
     return nb::make_tuple(as_list(found.tag_blocks, kTags), found.raw_chunks, found.encoded_chunks);
@@ -91,7 +108,7 @@ nb::tuple measure_array(const Bytes& src, unsigned symbol_bits, unsigned codecs,
     require_positive(stride);
     Sizes found;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         found = measure(src.data(), src.size(), symbol_bits, codecs, stride, threads);
     }
     return nb::make_tuple(found.raw_bytes, as_list(found.wire_bytes, kCodecs),
@@ -110,6 +127,8 @@ void raise_ours(const std::exception_ptr& error, void*) {
         set_error("CorruptStreamError", corrupt);
     } catch (const UnusableLevel& unusable) {
         set_error("InputError", unusable);
+    } catch (const ImpossibleSize& impossible) {
+        set_error("InputError", impossible);
     }
 }
 
@@ -117,8 +136,10 @@ void raise_ours(const std::exception_ptr& error, void*) {
 
 NB_MODULE(_native, m) {
     m.doc() = "The native codec engine of PlaneZip.";
+    // Threads that are in the engine when the interpreter ends keep what they were given.
+    nb::set_leak_warnings(false);
     nb::register_exception_translator(raise_ours);
-    m.def("encode_bound", encode_bound, nb::arg("bytes"));
+    m.def("encode_bound", bound_of, nb::arg("bytes"));
     m.def("level", level_name);
     m.def("levels", level_names);
     m.def("use_level", use_level, nb::arg("name"));

@@ -2,7 +2,8 @@
 //
 // Knows neither Python nor torch. No function keeps a pointer after it returns, none writes to its
 // input, and input and output must not overlap. Buffers need no alignment. `threads` >= 1 is an
-// upper bound; the result never depends on it.
+// upper bound; the result never depends on it. If another thread writes to the input meanwhile, the
+// result has no meaning, but nothing outside the output is written.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,7 @@ struct Contents {
 size_t encode_bound(size_t bytes);
 
 // Writes the chunk stream of src[0, bytes) to dst, which has encode_bound() bytes; returns its
-// size.
+// size. What lies behind it in dst is then unspecified.
 size_t encode(const uint8_t* src, size_t bytes, Coding coding, unsigned threads, uint8_t* dst);
 
 // Throws CorruptStream unless the chunk headers of stream[0, stream_bytes) span the stream exactly

@@ -2,7 +2,7 @@
 // survivors by pext and pdep.
 #pragma once
 
-#include "avx2_planes.h"
+#include "avx2_read.h"
 #include "portable.h"
 
 namespace planezip {

@@ -56,9 +56,6 @@ public:
         pending_ = last;
     }
 
-    // Goes on at another place, with the bits that are in the last byte.
-    void move_to(uint8_t* to) { next_ = to; }
-
     // Clears what vectors may have left in the last byte.
     void finish() {
         if (filled_) *next_ = static_cast<uint8_t>(pending_);

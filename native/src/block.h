@@ -2,7 +2,7 @@
 // fast is up to the Stages of a level.
 #pragma once
 
-#include "plane_code.h"
+#include "plane_read.h"
 #include "transforms.h"
 
 namespace planezip {

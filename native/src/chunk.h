@@ -94,32 +94,13 @@ void size_chunk(const uint8_t* src, unsigned blocks, unsigned codecs, ChunkSizes
 
 // ---- writing
 
-// How far behind a block its writer may write: a vector and two words.
-constexpr unsigned kOvershoot = 80;
-
-// The first of the last blocks, behind which there is less room than that.
-inline unsigned first_without_room(Codec codec, const ChunkPlan& plan, unsigned blocks) {
-    unsigned first = blocks;
-    for (unsigned bits = 0; first > 0 && bits < 8 * kOvershoot + 8;) {
-        bits += tag_bits(codec) + plan.chosen_bits[--first];
-    }
-    return first;
-}
-
 template <class Stages>
-void write_chunk(Codec codec, const uint8_t* src, unsigned blocks, const ChunkPlan& plan,
-                 uint8_t* payload, size_t size) {
-    uint8_t buffer[kBlockBytes + 2 * kOvershoot + 16];  // for the last blocks
-    uint8_t* place = payload;                           // of what is in the buffer
-    const unsigned first_in_buffer = first_without_room(codec, plan, blocks);
+size_t write_chunk(Codec codec, const uint8_t* src, unsigned blocks, const ChunkPlan& plan,
+                   uint8_t* payload) {
     BitWriter out(payload);
     for (unsigned i = 0; i < blocks; ++i) {
         const uint8_t* block = src + i * kBlockBytes;
         const unsigned tag = plan.tags[i];
-        if (i == first_in_buffer) {
-            place = out.next();
-            out.move_to(buffer);
-        }
         if (codec == Codec::bdi) {
             out.put(tag, kBdiTagBits);
             write_bdi(out, tag, block);
@@ -131,7 +112,7 @@ void write_chunk(Codec codec, const uint8_t* src, unsigned blocks, const ChunkPl
         }
     }
     out.finish();
-    std::memcpy(place, buffer, static_cast<size_t>(payload + size - place));
+    return static_cast<size_t>(out.next() - payload) + (out.filled() != 0);
 }
 
 // ---- reading

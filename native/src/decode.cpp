@@ -27,7 +27,9 @@ struct Reader {
     // The payload size of the chunk at hand, all of which lies before `end`.
     size_t size() const {
         if (left() < kHeaderBytes) refuse(index, "the stream ends before it");
-        const size_t size = load<uint16_t>(next);
+        // Volatile: read once, for another thread may change the stream between two looks.
+        const volatile uint8_t* const header = next;
+        const size_t size = header[0] | size_t{header[1]} << 8;
         if (size == 0 || size > raw_bytes()) refuse(index, "its size is impossible");
         if (size > left() - kHeaderBytes) refuse(index, "the stream ends inside it");
         return size;

@@ -13,6 +13,14 @@ namespace planezip {
 // 64 bits, is less than 280 bytes, and vectors are read whole.
 constexpr size_t kReadSlack = 512;
 
+// Bytes that the writer of a chunk may write, whatever the plan and the blocks hold: a block at its
+// longest takes 33 verbatim planes and what is in front of them, less than 144 bytes, and vectors are
+// written whole.
+constexpr size_t kWriteRoom = kChunkBlocks * 144 + 128;
+
+// How far behind a chunk that was written as planned its writer may write: a vector and two words.
+constexpr size_t kOvershoot = 80;
+
 // How far behind the blocks of a chunk its planner and writer may read: two symbols.
 constexpr size_t kSourceSlack = 16;
 
@@ -44,9 +52,9 @@ struct ChunkFunctions {
     // Chooses how to encode a chunk; returns the bytes of its payload if it is encoded.
     size_t (*plan)(Codec, const uint8_t* src, unsigned blocks, ChunkPlan& plan);
 
-    // Writes the payload of a chunk that was planned to take `size` bytes: these and no others.
-    void (*write)(Codec, const uint8_t* src, unsigned blocks, const ChunkPlan&, uint8_t* payload,
-                  size_t size);
+    // Writes the payload of a chunk that was planned, to memory of kWriteRoom bytes; returns its
+    // size, which differs from the planned one if the blocks have changed since.
+    size_t (*write)(Codec, const uint8_t* src, unsigned blocks, const ChunkPlan&, uint8_t* payload);
 
     // Reads an encoded chunk's payload, behind which kReadSlack bytes are readable, writes
     // blocks * 128 bytes to dst and adds the blocks to tag_blocks[kTags]. Returns what is wrong, or

@@ -62,9 +62,8 @@ private:
 
     // If the system has no more threads, the callers do the work.
     void start_threads(unsigned wanted) {
-        static const unsigned most = std::max(1u, std::thread::hardware_concurrency());
         try {
-            for (; threads_ < std::min(wanted, most); ++threads_) {
+            for (; threads_ < std::min(wanted, most_); ++threads_) {
                 std::thread([this] { serve(); }).detach();
             }
         } catch (const std::system_error&) {
@@ -74,6 +73,7 @@ private:
     std::mutex lock_;
     std::condition_variable wake_;
     std::deque<Job*> jobs_;
+    const unsigned most_ = std::max(1u, std::thread::hardware_concurrency());
     unsigned threads_ = 0;
 };
 

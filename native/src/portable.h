@@ -37,7 +37,7 @@ struct Portable {
     static Plane nonzero_mask(const uint8_t* block) { return planezip::nonzero_mask<W>(block); }
 
     static void put_survivors(BitWriter& out, const uint8_t* block, Plane mask) {
-        Symbol survivors[symbols];
+        Symbol survivors[symbols + sizeof(uint64_t) / sizeof(Symbol)];  // put_bytes() reads beyond
         const unsigned count = compact<W>(block, mask, survivors);
         out.put_bytes(reinterpret_cast<const uint8_t*>(survivors), count * sizeof(Symbol));
     }

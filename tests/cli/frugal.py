@@ -1,4 +1,5 @@
-"""Run as a program, frugal.py FOLDER: converts files that are larger than the memory it may have.
+"""Run as a program, frugal.py FOLDER TENSOR SLICE ALLOWED: converts files that are larger than the
+memory it may have. TENSOR, SLICE and ALLOWED are MiB.
 
 The limit is on private writable memory; mapped files are the system's to load and forget.
 """
@@ -16,11 +17,11 @@ from planezip.cli.archive_descriptions import archive_tensors
 from planezip.cli.files import convert
 from planezip.codec import StreamView, describe, engine
 from planezip.codec.archives import STREAM, archive_of
-from planezip.codec.archives.pieces import map_path
+from planezip.codec.archives.region import opened
 from planezip.codec.archives.settings import Settings
 
-ALLOWED_BYTES = 12_000_000
-TENSOR_BYTES = 40_000_000
+folder = Path(sys.argv[1])
+TENSOR_BYTES, SLICE_BYTES, ALLOWED_BYTES = (int(text) << 20 for text in sys.argv[2:])
 
 
 def data_bytes() -> int:
@@ -48,13 +49,12 @@ def there_and_back(source: Path, target: Path) -> None:
         assert filecmp.cmp(source, back, shallow=False)
 
 
-folder = Path(sys.argv[1])
-values = np.tile(np.arange(100_000, dtype=np.float32), TENSOR_BYTES // 400_000)
+values = np.tile(np.arange(1 << 16, dtype=np.float32), TENSOR_BYTES >> 18)
 safetensors.numpy.save_file({"x": values, "y": values[:9]}, folder / "m.safetensors")
 np.savez(folder / "a.npz", x=values)
 np.save(folder / "a.npy", values)
 (folder / "a.bin").write_bytes(values.tobytes())
-engine.SLICE_BYTES = 1 << 20
+engine.SLICE_BYTES = SLICE_BYTES
 small = folder / "small.npy"
 np.save(small, values[:1000])
 there_and_back(small, folder / "small.npy.pz")  # whatever is loaded late is loaded now
@@ -72,7 +72,11 @@ there_and_back(folder / "a.npy", folder / "a.npy.pz")
 there_and_back(folder / "a.npy", folder / "a.pz.npy")
 there_and_back(folder / "m.safetensors", folder / "m.pz.safetensors")
 there_and_back(folder / "a.npz", folder / "a.pz.npz")
-assert describe(map_path(folder / "a.bin.pz")).byte_length == TENSOR_BYTES
-assert len(StreamView(map_path(folder / "a.bin.pz")).bytes(20_000_000, 20_000_100)) == 100
-assert archive_tensors(folder / "m.pz.safetensors")[0].info.byte_length in (36, TENSOR_BYTES)
+with opened(folder / "a.bin.pz") as file:
+    stream = file.mapped()
+assert describe(stream).byte_length == TENSOR_BYTES
+assert len(StreamView(stream).bytes(20_000_000, 20_000_100)) == 100
+for name in ("m.pz.safetensors", "a.pz.npz", "a.pz.npy"):
+    tensors = archive_tensors(folder / name, archive_of(folder / name))
+    assert TENSOR_BYTES in {tensor.info.byte_length for tensor in tensors}
 print("passed")

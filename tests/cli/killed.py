@@ -1,4 +1,4 @@
-"""Run as a program, killed.py FOLDER: kills conversions at every third line that they execute.
+"""Run as a program, killed.py FOLDER: kills conversions at every fifth line that they execute.
 
 The target is there before. Whenever a conversion dies, the target must be whole: old or new.
 """
@@ -21,12 +21,12 @@ OLD = b"what was there before"
 WATCHED = str(Path(planezip.__file__).parent)
 
 
-def work(source: Path, target: Path) -> None:
-    kind = archive_of(target) or STREAM
-    convert("compress", kind.compress, source, target, Settings(threads=1), force=True)
+def work(verb: str, source: Path, target: Path) -> None:
+    kind = archive_of(target if verb == "compress" else source) or STREAM
+    convert(verb, getattr(kind, verb), source, target, Settings(threads=1), force=True)
 
 
-def dies_at_line(number: int, source: Path, target: Path) -> bool:
+def dies_at_line(number: int, verb: str, source: Path, target: Path) -> bool:
     """True if the conversion was killed; False if it was over before."""
     child = os.fork()
     if child == 0:
@@ -41,15 +41,15 @@ def dies_at_line(number: int, source: Path, target: Path) -> bool:
             return trace
 
         sys.settrace(trace)
-        work(source, target)
+        work(verb, source, target)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
-def dies_after(seconds: float, source: Path, target: Path) -> bool:
+def dies_after(seconds: float, verb: str, source: Path, target: Path) -> bool:
     child = os.fork()
     if child == 0:
-        work(source, target)
+        work(verb, source, target)
         os._exit(0)
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
@@ -62,31 +62,35 @@ def whole(target: Path, new: bytes) -> bool:
     return found == new
 
 
-def check(source: Path, target: Path) -> None:
-    work(source, target)
+def check(verb: str, source: Path, target: Path) -> None:
+    work(verb, source, target)
     new = target.read_bytes()
     killed = {"old": 0, "new": 0}
     number = 1
     while True:
         target.write_bytes(OLD)
-        if not dies_at_line(number, source, target):
+        if not dies_at_line(number, verb, source, target):
             break
         killed["new" if whole(target, new) else "old"] += 1
-        number += 3
+        assert len(list(source.parent.glob(".*"))) <= 1, "more than one hidden folder is left"
+        number += 5
     assert target.read_bytes() == new
     assert killed["old"] > 20, killed
     for step in range(12):
         target.write_bytes(OLD)
-        dies_after(0.001 * step, source, target)
+        dies_after(0.001 * step, verb, source, target)
         whole(target, new)
-    print(source.name, killed)
+    work(verb, source, target)
+    assert not list(source.parent.glob(".*"))
+    print(verb, source.name, killed)
 
 
 folder = Path(sys.argv[1])
 values = np.arange(500_000, dtype=np.float32) % 99
-save_file({"x": values, "y": values[:7]}, folder / "m.safetensors")
+save_file({"x": values, "y": values[:7]}, folder / "a.safetensors")
 np.savez(folder / "a.npz", x=values[:40_000])
 np.save(folder / "a.npy", values[:40_000])
-check(folder / "m.safetensors", folder / "m.pz.safetensors")
-check(folder / "a.npz", folder / "a.pz.npz")
-check(folder / "a.npy", folder / "a.npy.pz")
+for name in ("a.pz.safetensors", "a.pz.npz", "a.pz.npy", "a.npy.pz"):
+    original = "a.npy" if name == "a.npy.pz" else name.replace(".pz", "")
+    check("compress", folder / original, folder / name)
+    check("decompress", folder / name, folder / f"back{Path(original).suffix}")

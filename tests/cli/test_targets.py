@@ -2,6 +2,7 @@
 
 import os
 import stat
+import threading
 
 import pytest
 
@@ -29,7 +30,8 @@ def test_a_link_to_nowhere_names_the_file_to_write(data, succeed):
 
 def test_what_is_no_regular_file_stays_what_it_is(data, refuse):
     os.mkfifo(data / "pipe")
-    assert "regular file" in refuse("compress", "data", "-o", "pipe", "--force")
+    for force in ([], ["--force"]):
+        assert "regular file" in refuse("compress", "data", "-o", "pipe", *force)
     assert stat.S_ISFIFO((data / "pipe").stat().st_mode)
 
 
@@ -53,3 +55,32 @@ def test_a_folder_is_no_file(data, refuse, command, name):
 def test_json_nested_without_end_is_no_record(data, refuse):
     (data / "deep.json").write_bytes(b'{"ops":' + b"[" * 100_000)
     assert "deep.json" in refuse("inspect", "deep.json")
+
+
+def test_a_dash_is_no_file_and_says_what_is(data, refuse):
+    assert "/dev/stdin" in refuse("compress", "-", "-o", "x.pz")
+    assert "name a file" in refuse("compress", "data", "-o", "-")
+    assert not (data / "-").exists()
+
+
+def test_a_pipe_is_compressed_to_its_end(data, succeed):
+    os.mkfifo(data / "pipe")
+    writer = threading.Thread(target=(data / "pipe").write_bytes, args=[b"abc" * 1000])
+    writer.start()
+    assert "3,000 bytes became" in succeed("compress", "pipe", "-o", "x.pz")
+    writer.join()
+    succeed("decompress", "x.pz")
+    assert (data / "x").read_bytes() == b"abc" * 1000
+
+
+def test_a_line_says_whether_the_file_grew(data, succeed):
+    assert "times smaller" in succeed("compress", "data")
+    (data / "tiny").write_bytes(b"x")
+    assert "times larger" in succeed("compress", "tiny")
+
+
+def test_names_in_a_line_that_have_no_end_are_cut(data, refuse):
+    line = refuse("compress", "data", "--codec", "x" * 100_000)
+    assert len(line) < 11_000
+    assert "unknown codec" in line
+    assert "use one of" in line

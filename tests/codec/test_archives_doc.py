@@ -32,6 +32,22 @@ def test_the_zarr_program_runs(tmp_path, monkeypatch):
         assert zarr.open_array(name, mode="r")[:].tobytes() == array.tobytes()
 
 
+def test_the_hdf5_program_runs(tmp_path, monkeypatch):
+    import h5py
+
+    monkeypatch.chdir(tmp_path)
+    program = re.search(r"There is no HDF5 filter.*?```python\n(.*?)```", DOCUMENT, re.DOTALL)[1]
+    names = {
+        "h5py": h5py,
+        "np": np,
+        "planezip": planezip,
+        "array": np.arange(300, dtype=np.float32).reshape(3, 100),
+    }
+    exec(program, names)
+    assert names["restored"].dtype == np.float32
+    assert names["restored"].tolist() == names["array"].tolist()
+
+
 def test_the_manifest_has_the_fields_that_are_printed():
     from planezip.codec.archives.manifest import Entry, Manifest
 

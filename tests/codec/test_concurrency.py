@@ -1,5 +1,6 @@
 """Any number of threads may compress, decompress and read parts of the same memory at once."""
 
+import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -63,6 +64,21 @@ def test_damaged_and_whole_streams_do_not_disturb_each_other():
         return False
 
     assert all(at_once(work))
+
+
+def native_threads() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
+def test_no_call_starts_threads_but_the_first():
+    contents = np.arange(80_000, dtype=np.float32)
+    stream = planezip.compress(contents, threads=2)
+    before = native_threads()
+    for _ in range(1000):
+        planezip.compress(contents, threads=2)
+        planezip.decompress(stream, threads=2)
+        assert native_threads() == before
 
 
 CONTENTS = np.random.default_rng(0).integers(0, 256, 30_000_000, np.uint8)

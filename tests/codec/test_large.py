@@ -87,7 +87,7 @@ def test_slices_are_whole_chunks():
 
 @pytest.mark.parametrize("length", [(1 << 31) + 5, (1 << 32) + 12_289])
 def test_the_native_engine_counts_beyond_32_bits(length):
-    """Contents of zeros that take no memory until they are read: a mapped file with a hole."""
+    """The bound and the walk over chunk headers, which need no contents of that size."""
     from planezip import _native
 
     chunks = np.full(0, 0, np.uint8)
@@ -192,7 +192,7 @@ def test_copies_of_what_is_not_contiguous_are_made_in_pieces(monkeypatch, kind):
     lines = []
 
     def trace(frame, event, argument):
-        if frame.f_code.co_name in ("_gathered", "_copy") and event == "line":
+        if frame.f_code.co_name in ("_contiguous_copy", "_copy") and event == "line":
             lines.append(frame.f_lineno)
         return trace
 

@@ -1,6 +1,8 @@
 """compress_bound() is enough for anything, and streams go into the caller's memory unharmed."""
 
 import mmap
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 import torch
 
 import planezip
-from planezip import InputError
+from planezip import InputError, _native
 from planezip.codec import CODECS
 
 LENGTHS = [0, 1, 127, 128, 129, 4095, 4096, 4097, 8193, 100_001]
@@ -40,8 +42,20 @@ def test_the_bound_is_of_a_number_of_bytes(size):
 
 
 def test_sizes_beyond_any_memory_have_a_bound():
-    for power in (31, 32, 40, 50):
+    for power in (31, 32, 40, 50, 62):
         assert 1 << power < planezip.compress_bound(1 << power) < 1.001 * (1 << power)
+
+
+@pytest.mark.parametrize("size", [2**63, 2**64 - 1, 2**64, 2**200, -1, -(2**63), -(2**64)])
+def test_the_engine_has_no_bound_of_impossible_sizes(size):
+    with pytest.raises(InputError, match=f"size_bytes is {size}; it can be 0 to"):
+        _native.encode_bound(size)
+
+
+@pytest.mark.parametrize("size", [(1 << 62) + 1, (1 << 64) - 1, 1 << 64, 1 << 200])
+def test_sizes_that_would_overflow_are_refused(size):
+    with pytest.raises(InputError, match=f"size_bytes is {size}"):
+        planezip.compress_bound(size)
 
 
 MEMORY = {
@@ -77,6 +91,9 @@ BAD = {
     "read-only": (_read_only, "writable"),
     "strided": (lambda: np.empty(1 << 16, np.uint8)[::2], "contiguous"),
     "not memory": (lambda: 7, "writable"),
+    "objects": (lambda: np.zeros(1 << 16, object), "pointers"),
+    "text of any length": (lambda: np.empty(1 << 16, np.dtypes.StringDType()), "pointers"),
+    "objects in a buffer": (lambda: memoryview(np.zeros(1 << 16, object)), "pointers"),
     "meta tensor": (lambda: torch.empty(1 << 16, device="meta"), "ordinary memory"),
 }
 
@@ -128,3 +145,37 @@ def test_no_memory_is_asked_for_beside_the_output(threads):
     assert peak_bytes(lambda: planezip.decompress(stream, out=back, threads=threads)) < a_little
     raw = planezip.compress(contents.data)
     assert peak_bytes(lambda: planezip.decompress(raw, threads=threads)) < length + a_little
+
+
+LARGE_BYTES = 256 << 20
+PEAK = """
+import resource, sys
+import numpy as np
+import planezip
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+size = int(sys.argv[1])
+contents, back = (np.ones(size // 4, np.float32) for _ in range(2))
+contents[::5] = np.arange(contents[::5].size)
+out = np.ones(planezip.compress_bound(size), np.uint8)
+planezip.decompress(planezip.compress(contents[: 1 << 20], threads=2), threads=2)  # starts threads
+before = peak_bytes()
+for threads in (1, 2):
+    written = planezip.compress(contents, threads=threads, out=out)
+    planezip.decompress(out[:written], threads=threads, out=back)
+planezip.compressed_size(contents, threads=2)
+print(peak_bytes() - before)
+assert np.array_equal(back[-1000:], contents[-1000:])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count the peak in other units")
+def test_no_memory_of_the_system_is_asked_for_beside_the_output():
+    """Not only Python's: the process, given its output, never grows."""
+    command = [sys.executable, "-c", PEAK, str(LARGE_BYTES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 4 << 20

@@ -1,5 +1,7 @@
 """Parts of the contents are what they are in the whole, and cost only their own chunks."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 import planezip
 from forging import sealed
 from planezip import CorruptStreamError, InputError, StreamView
-from planezip.codec import random_access
+from planezip.codec import engine, preamble, random_access
 
 DATA = (np.arange(300_000) % 977 * (np.arange(300_000) % 3 > 0)).astype(np.float32)[:299_999]
 STREAM = planezip.compress(DATA)
@@ -88,6 +90,40 @@ def test_damage_is_noticed_without_the_checksum_or_the_contents_are_some_bytes()
         except CorruptStreamError:
             continue
         assert len(part) == 100
+
+
+@pytest.mark.parametrize(("start", "stop"), [(1, 9_000_001), (4096, 9_000_000), (5, 8192)])
+def test_nothing_is_decoded_beside_the_result_but_the_two_chunks_at_its_ends(start, stop):
+    contents = np.random.default_rng(0).integers(0, 9, 9_000_005, np.uint8)
+    view = StreamView(planezip.compress(contents))
+    tracemalloc.start()
+    try:
+        part = view.elements(start, stop)
+        assert tracemalloc.get_traced_memory()[1] < stop - start + 20_000
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(part, contents[start:stop])
+
+
+def test_the_checksum_is_compared_once_a_view_or_not_at_all(monkeypatch):
+    compared = []
+    digest = preamble._digest
+    monkeypatch.setattr(preamble, "_digest", lambda *a: compared.append(1) or digest(*a))
+    view = StreamView(STREAM)
+    view.elements(5, 9), view.bytes(0, 10_000)
+    assert len(compared) == 1
+    planezip.decompress_range(STREAM, 5, 9)
+    assert len(compared) == 2
+    assert planezip.decompress_range(STREAM, 5, 9, verify=False).tolist() == DATA[5:9].tolist()
+    assert len(compared) == 2
+
+
+def test_a_fault_says_where_it_is(monkeypatch):
+    stream = bytearray(STREAM)
+    stream[-20:] = b"\xff" * 20
+    monkeypatch.setattr(engine, "SLICE_BYTES", 1 << 18)
+    with pytest.raises(CorruptStreamError, match=r"behind byte \d+ of the contents"):
+        StreamView(stream, verify=False).bytes(4096, 4 * DATA.size - 1)
 
 
 def test_the_index_is_of_whole_chunks():

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -70,6 +71,65 @@ def test_32_threads_share_a_reader_and_each_gets_the_record_it_asked_for(tmp_pat
         finally:
             sys.setswitchinterval(before)
         assert [part[0] for part in reader] == list(range(32))
+
+
+def test_threads_append_whole_records(tmp_path):
+    """Switched as often as can be: records that threads write into one another would be torn."""
+    together, path = threading.Barrier(8), tmp_path / "parts"
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with SequenceWriter(path) as writer, ThreadPoolExecutor(8) as pool:
+
+            def append(number: int) -> int:
+                together.wait()
+                return sum(writer.append(np.full(2000, number + i), threads=1) for i in range(20))
+
+            written = sum(pool.map(append, range(0, 800, 100)))
+    finally:
+        sys.setswitchinterval(before)
+    assert path.stat().st_size == written
+    with SequenceReader(path) as reader:
+        firsts = [part[0] for part in reader]
+    assert sorted(firsts) == [number + i for number in range(0, 800, 100) for i in range(20)]
+    for number in range(0, 800, 100):  # each thread's in its order
+        assert [at for at in firsts if at // 100 == number // 100] == list(
+            range(number, number + 20)
+        )
+
+
+def test_parts_of_a_sequence_are_lists(path):
+    with SequenceReader(path) as reader:
+        for part in (slice(0, 2), slice(None, None, -1), slice(3, 99), slice(2, 2)):
+            assert [raw(x) for x in reader[part]] == [raw(x) for x in PARTS[part]]
+
+
+def test_a_view_of_a_record_reads_no_more_than_it_needs(tmp_path):
+    noise = np.random.default_rng(0).integers(0, 256, 30_000_000, np.uint8)
+    with SequenceWriter(tmp_path / "parts") as writer:
+        writer.append(b"before")
+        writer.append(noise)
+        writer.append(b"behind")
+    tracemalloc.start()
+    try:
+        with SequenceReader(tmp_path / "parts") as reader:
+            view = reader.view(1, verify=False)
+            checked = reader.view(-2)
+        assert view.bytes(20_000_001, 20_100_000) == noise[20_000_001:20_100_000].tobytes()
+        assert checked.elements(7, 9).tolist() == noise[7:9].tolist()  # the reader is closed
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_view_of_a_damaged_record_is_refused_if_it_is_to_be_verified(path):
+    data = bytearray(path.read_bytes())
+    data[ends(path)[0] - 1] ^= 1
+    path.write_bytes(data)
+    with SequenceReader(path) as reader:
+        with pytest.raises(CorruptStreamError, match="checksum"):
+            reader.view(0)
+        assert reader.view(0, verify=False).byte_length == len(PARTS[0])
 
 
 def test_a_stream_is_read_whole_however_little_the_system_gives_at_once(path, monkeypatch):

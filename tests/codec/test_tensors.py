@@ -1,5 +1,6 @@
 """CPU torch tensors of any dtype, shape and strides come back; others are refused clearly."""
 
+import gc
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import torch
 
 import planezip
 from planezip import InputError
-from planezip.codec import CODECS, describe, measure
+from planezip.codec import CODECS, adapter, describe, measure
 
 KNOWN = {d for d in vars(torch).values() if isinstance(d, torch.dtype) and "q" not in str(d)}
 SUB_BYTE = {d for d in KNOWN if re.fullmatch(r"torch\.u?int[1-7]", str(d))}
@@ -56,6 +57,50 @@ def test_every_dtype(dtype):
 def test_every_dtype_of_less_than_a_byte_is_refused_by_name(dtype):
     with pytest.raises(InputError, match=str(dtype)):
         planezip.compress(torch.empty(8, dtype=dtype))
+
+
+def test_the_element_types_above_are_all_there_are():
+    """Names that a release of torch has today; a set that were empty would test nothing."""
+    names = {str(dtype).removeprefix("torch.") for dtype in DTYPES}
+    assert names >= {
+        "bool",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+    }
+    assert names >= {"bfloat16", "float16", "float32", "float64", "float4_e2m1fn_x2"}
+    assert names >= {"complex32", "complex64", "complex128", "float8_e8m0fnu"}
+    assert names >= {f"float8_{kind}" for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")}
+    assert {str(dtype).removeprefix("torch.") for dtype in SUB_BYTE} >= {"uint4", "int4", "uint1"}
+
+
+QUANTIZED = [torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.quint2x4]
+
+
+@pytest.mark.parametrize("dtype", QUANTIZED, ids=str)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_quantized_dtype_is_refused(dtype):
+    scales, zeros = torch.ones(1), torch.zeros(1)
+    tensor = (
+        torch.quantize_per_channel(torch.ones(1, 8), scales, zeros, 0, dtype)
+        if "x" in str(dtype)
+        else torch.quantize_per_tensor(torch.ones(8), 0.1, 0, dtype)
+    )
+    with pytest.raises(InputError, match="quantized"):
+        planezip.compress(tensor)
+
+
+def test_a_tensor_that_was_compressed_can_be_resized_as_before():
+    for original in (torch.ones(5), torch.ones(5).bfloat16()):
+        planezip.compress(original)
+        original.untyped_storage().resize_(0)
+        original.untyped_storage().resize_(100)
+        assert original.untyped_storage().nbytes() == 100
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -109,6 +154,33 @@ def test_decompress_into_a_tensor():
     assert torch.equal(out, original)
 
 
+def _fake(dtype: torch.dtype = torch.float32, *shape: int) -> torch.Tensor:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.empty(shape or 3, dtype=dtype)
+
+
+def test_the_memory_of_a_tensor_lives_while_it_is_read():
+    for make in (torch.ones, lambda size: torch.ones(size, size).T):
+        tensor = make(300)
+        values = raw(tensor)
+        flat, _ = adapter.flatten(tensor)
+        del tensor
+        gc.collect()
+        torch.zeros(300), torch.zeros(300, 300)  # would take the place
+        assert flat.tobytes() == values
+
+
+def test_the_default_device_plays_no_part():
+    original = torch.arange(60).bfloat16().reshape(3, 20)
+    for x in (original, original.T, original[:0], original.repeat(1, 40_000)):
+        with torch.device("meta"):
+            restored = planezip.decompress(planezip.compress(x))
+        assert restored.device.type == "cpu"
+        assert torch.equal(restored, x)
+
+
 BAD_OUT = {
     "dtype": lambda: torch.empty(3, 20, dtype=torch.float16),
     "shape": lambda: torch.empty(60, dtype=torch.bfloat16),
@@ -116,6 +188,8 @@ BAD_OUT = {
     "grad": lambda: torch.empty(3, 20, dtype=torch.bfloat16, requires_grad=True),
     "device": lambda: torch.empty(3, 20, dtype=torch.bfloat16, device="meta"),
     "kind": lambda: np.empty((3, 20), np.float16),
+    "memory": lambda: _fake(torch.bfloat16, 3, 20),
+    "no elements": lambda: torch._efficientzerotensor((3, 20), dtype=torch.bfloat16),
 }
 
 
@@ -126,19 +200,13 @@ def test_a_tensor_that_cannot_be_decompressed_into_is_refused(why):
         planezip.decompress(stream, out=BAD_OUT[why]())
 
 
-def _fake() -> torch.Tensor:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with FakeTensorMode():
-        return torch.empty(3)
-
-
 REFUSED = {
     "sparse": lambda: torch.eye(3).to_sparse(),
     "meta": lambda: torch.empty(3, device="meta"),
     "FakeTensor": _fake,
     "quantized": lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8),
     "nested": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+    "no memory": lambda: torch._efficientzerotensor((3,)),
     "so many dimensions": lambda: torch.empty([1] * 65),
     "so large ones": lambda: torch.empty(0, 1 << 61),
 }

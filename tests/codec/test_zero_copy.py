@@ -2,6 +2,7 @@
 
 import array
 import mmap
+import sys
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from planezip.codec import adapter
 class OtherLibrary:
     """An array of another library, which offers DLPack alone."""
 
-    def __init__(self, array: np.ndarray) -> None:
+    def __init__(self, array: np.ndarray | torch.Tensor) -> None:
         self.array = array
 
     def __dlpack__(self, **options: object) -> object:
@@ -72,6 +73,26 @@ def test_contiguous_contents_are_not_copied(kind, tmp_path):
 def test_results_of_dlpack_are_arrays():
     restored = planezip.decompress(planezip.compress(OtherLibrary(np.arange(6).reshape(2, 3).T)))
     assert np.array_equal(restored, np.arange(6).reshape(2, 3).T)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_dlpack_elements_that_numpy_does_not_know_become_tensors(dtype):
+    tensor = torch.arange(60).to(dtype).reshape(3, 20)
+    flat, _ = adapter.flatten(OtherLibrary(tensor))
+    assert flat.ctypes.data == tensor.data_ptr()
+    restored = planezip.decompress(planezip.compress(OtherLibrary(tensor)))
+    assert restored.dtype == dtype
+    assert torch.equal(restored.view(torch.uint8), tensor.view(torch.uint8))
+
+
+def test_dlpack_elements_that_nobody_knows_are_refused_by_name(monkeypatch):
+    source = OtherLibrary(torch.ones(3).bfloat16())
+    monkeypatch.delitem(sys.modules, "torch")
+    with pytest.raises(
+        InputError, match=r"^cannot compress a OtherLibrary: .*import torch"
+    ) as said:
+        planezip.compress(source)
+    assert "\n" not in str(said.value)
 
 
 class Elsewhere:

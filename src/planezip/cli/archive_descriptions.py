@@ -1,7 +1,5 @@
 """What `planezip inspect` says about the tensors of an archive."""
 
-import tempfile
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +8,11 @@ from rich.markup import escape
 
 from planezip.cli.planes import Bits, picture, sampled_planes, strip
 from planezip.codec import StreamInfo, StreamView, describe
-from planezip.codec.archives import npy, npz, safetensors
-from planezip.codec.archives.manifest import Bytes, Entry
-from planezip.errors import InputError
+from planezip.codec.archives import Archive
+from planezip.codec.archives.manifest import Entry
+from planezip.codec.archives.region import opened
+from planezip.codec.archives.streams import Stored
+from planezip.errors import CorruptStreamError, InputError
 from planezip.report.grid import Grid
 from planezip.report.names import ENCODERS
 
@@ -81,28 +81,20 @@ def encoder_shares(info: StreamInfo) -> dict[str, float]:
     return {tag: count / total for tag, count in info.encoder_blocks.items()}
 
 
-def archive_tensors(path: Path) -> list[Tensor]:
+def archive_tensors(path: Path, kind: Archive) -> list[Tensor]:
     """Every tensor of an archive, its stream read and checked whole.
 
     Raises:
         CorruptStreamError: the file is no archive, or damaged.
     """
-    return [_tensor(name, entry, stream) for name, entry, stream in _streams(path)]
+    with opened(path) as file:
+        return [_tensor(stored) for stored in kind.read(file)]
 
 
-def _tensor(name: str, entry: Entry, stream: Bytes) -> Tensor:
+def _tensor(stored: Stored) -> Tensor:
+    stream = stored.stream.mapped()
     info = describe(stream)
-    return Tensor(name, entry, info, sampled_planes(StreamView(stream, False), info.symbol_bits))
-
-
-def _streams(path: Path) -> Iterator[tuple[str, Entry, Bytes]]:
-    if path.suffix == ".npz":
-        with tempfile.TemporaryDirectory() as folder:
-            yield from npz.read(path, Path(folder))
-        return
-    if path.suffix == ".npy":
-        streams, entries = npy.read(path)
-    else:
-        streams, _, entries = safetensors.read(path)
-    for name, entry in entries.items():
-        yield name, entry, streams[name]
+    if info.byte_length != stored.byte_length:
+        raise CorruptStreamError(f"tensor {stored.name!r} has another size than its shape says")
+    planes = sampled_planes(StreamView(stream, False), info.symbol_bits)
+    return Tensor(stored.name, stored.entry, info, planes)

@@ -9,7 +9,7 @@ from planezip.cli import options
 from planezip.errors import InputError
 
 if TYPE_CHECKING:
-    from planezip.codec.archives import Archive
+    from planezip.codec.archives import Conversion
 
 SUFFIX = ".pz"
 
@@ -66,7 +66,7 @@ def _default_target(file: Path) -> Path:
     return file.with_name(file.name + SUFFIX)
 
 
-def _kind(file: Path, target: Path) -> "Archive":
+def _kind(file: Path, target: Path) -> "Conversion":
     """What to make of the file: the target's name tells."""
     from planezip.codec.archives import STREAM, archive_of
 

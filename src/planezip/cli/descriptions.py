@@ -17,7 +17,7 @@ from planezip.cli.stream_descriptions import (
     stream_description,
 )
 from planezip.codec.archives import archive_of
-from planezip.codec.archives.pieces import map_path
+from planezip.codec.archives.region import opened
 from planezip.codec.format import MAGIC, SEQUENCE_MAGIC
 from planezip.errors import CorruptStreamError, InputError
 from planezip.records import Capture, Plan, Timeline, Trace, from_json, peak_activation_bytes
@@ -33,20 +33,23 @@ def describe_file(path: Path, tensor: str | None = None) -> Description:
     Raises:
         InputError: the file is unreadable, damaged, or none of the kinds.
     """
-    data = map_path(path)
-    try:
-        if archive_of(path):
-            return archive_description(path, tensor)
-        if data[: len(SEQUENCE_MAGIC)].tobytes() == SEQUENCE_MAGIC:
-            return sequence_description(path)
-        if data[: len(MAGIC)].tobytes() == MAGIC:
-            return stream_description(str(path), data)
-    except CorruptStreamError as error:
-        raise InputError(f"cannot inspect {path}: {error}") from None
-    text = _plain(data.tobytes())
-    for kind, (members, tell) in _RECORDS.items():
+    with opened(path) as file:
+        try:
+            if kind := archive_of(path):
+                return archive_description(path, kind, tensor)
+            if tensor is not None:
+                raise InputError(f"{path} is no archive; leave out --tensor")
+            beginning = file[: len(SEQUENCE_MAGIC)].tobytes()
+            if beginning == SEQUENCE_MAGIC:
+                return sequence_description(path)
+            if beginning.startswith(MAGIC):
+                return stream_description(str(path), file.mapped())
+        except CorruptStreamError as error:
+            raise InputError(f"cannot inspect {path}: {error}") from None
+        text = _plain(file.tobytes())
+    for kind_of, (members, tell) in _RECORDS.items():
         if members <= _members(text):
-            return tell(str(path), from_json(text, kind, str(path)))
+            return tell(str(path), from_json(text, kind_of, str(path)))
     raise InputError(f"{path} is no PlaneZip stream, archive, trace, capture, plan or timeline")
 
 

@@ -21,6 +21,7 @@ from planezip.cli.entry import BAD_INPUT, INTERRUPTED
 from planezip.errors import PlaneZipError
 
 BROKEN_PIPE = 141
+_LONGEST_LINE = 10_000
 
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """What writing to stdout fails with; files that are named have messages of their own."""
@@ -85,5 +86,8 @@ def _discard_output() -> None:
 
 
 def _say(message: str) -> None:
+    line = " ".join(message.split())
+    if len(line) > _LONGEST_LINE:  # it quotes what somebody forged
+        line = line[: _LONGEST_LINE // 2] + " ... " + line[-_LONGEST_LINE // 2 :]
     with suppress(OSError):  # the exit code tells, too
-        click.echo("planezip: " + " ".join(message.split()), err=True)
+        click.echo(f"planezip: {line}", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from planezip.errors import CorruptStreamError, InputError
 
 if TYPE_CHECKING:
-    from planezip.codec.archives.settings import Settings
+    from planezip.codec.archives.settings import Progress, Settings
     from planezip.codec.streaming import Advance
 
 
@@ -21,9 +21,12 @@ def read_bytes(path: Path) -> bytes:
 
 
 def refuse_to_overwrite(path: Path, force: bool) -> None:
-    """InputError if `path` exists and `force` is off, or if it is a folder."""
+    """InputError if `path` exists and `force` is off, or if it is no regular file."""
+    _refuse_dash("write", path)
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder; name a file with -o")
+    if path.exists() and not path.is_file():
+        raise InputError(f"cannot write {path}: only a regular file can be replaced")
     if path.exists() and not force:
         raise InputError(f"{path} exists; use --force to replace it or -o to write elsewhere")
 
@@ -48,28 +51,37 @@ def convert(
 
     refuse_to_overwrite(target, force)
     _check_readable(source)
-    with replacing(target) as temporary:
+    with replacing(target, source) as temporary:
         try:
-            conversion(source, temporary, settings, _progress(f"{verb}ing {source.name}"))
+            progress = _progress(f"{verb}ing {source.name}", f"writing {target.name}")
+            source_bytes = conversion(source, temporary, settings, progress)
         except CorruptStreamError as error:
             raise InputError(f"cannot {verb} {source}: {error}") from None
-        sizes = source.stat().st_size, temporary.stat().st_size
+        target_bytes = temporary.stat().st_size
         refuse_to_overwrite(target, force)
-    return sizes
+    return source_bytes, target_bytes
+
+
+def _refuse_dash(verb: str, path: Path) -> None:
+    if str(path) == "-":
+        raise InputError(f"cannot {verb} -: name a file; /dev/stdin can be compressed, to -o FILE")
 
 
 def _check_readable(path: Path) -> None:
+    _refuse_dash("read", path)
+    if path.is_fifo():  # what is written into it can be read once
+        return
     try:
         path.open("rb").close()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _progress(title: str) -> "Callable[[int | None], object]":
-    """A bar of bytes on a terminal, nothing elsewhere."""
+def _progress(converting: str, writing_target: str) -> "Progress":
+    """Bars of bytes on a terminal, nothing elsewhere."""
 
     @contextmanager
-    def begin(total: int | None) -> "Iterator[Advance]":
+    def begin(total: int, writing: bool = False) -> "Iterator[Advance]":
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -81,11 +93,11 @@ def _progress(title: str) -> "Callable[[int | None], object]":
         )
 
         console = Console(stderr=True, highlight=False)
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
         speed = (TransferSpeedColumn(), TimeRemainingColumn())
         hidden = not console.is_terminal
         with Progress(*columns, *speed, console=console, disable=hidden, transient=True) as bar:
-            task = bar.add_task(title, total=total)
+            task = bar.add_task(writing_target if writing else converting, total=total)
             yield lambda done: bar.advance(task, done)
 
     return begin

@@ -92,8 +92,9 @@ def print_sizes(
         )
     else:
         factor = max(source_bytes, target_bytes) / max(1, min(source_bytes, target_bytes))
+        way = "larger" if target_bytes > source_bytes else "smaller"
         click.echo(
-            f"{target}: {source_bytes:,} bytes became {target_bytes:,}, a factor of {factor:.2f}"
+            f"{target}: {source_bytes:,} bytes became {target_bytes:,}, {factor:.2f} times {way}"
         )
 
 

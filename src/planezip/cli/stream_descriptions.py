@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from planezip.cli.archive_descriptions import archive_facts, archive_grids, archive_tensors
 from planezip.cli.planes import picture, sampled_planes
 from planezip.codec import SequenceReader, StreamView, describe
+from planezip.codec.archives import Archive
 from planezip.report.grid import Grid
 from planezip.report.names import ENCODERS
 
@@ -34,9 +35,9 @@ def pairs(title: str, rows: list[tuple[str, str]]) -> Grid:
     return Grid(title, ("", ""), rows, words=2)
 
 
-def archive_description(path: Path, tensor: str | None) -> Description:
+def archive_description(path: Path, kind: Archive, tensor: str | None) -> Description:
     """An archive tensor by tensor, and a picture of the tensor asked for."""
-    tensors = archive_tensors(path)
+    tensors = archive_tensors(path, kind)
     grids = archive_grids(str(path), tensors, tensor)
     return Description("archive", archive_facts(tensors), tuple(grids))
 

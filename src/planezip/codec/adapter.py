@@ -5,6 +5,7 @@ Torch is never imported from here: an object can only be a tensor if torch is lo
 
 import math
 import sys
+from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
@@ -50,9 +51,6 @@ class Contents(NamedTuple):
         return len(self.shape) <= MAX_DIMENSIONS and spread < MAX_SPREAD
 
 
-_ARRAYS = (np.ndarray, np.generic)
-
-
 @cache
 def tensors() -> ModuleType:
     """The module for torch tensors; ImportError if there is no torch."""
@@ -71,23 +69,27 @@ def flatten(x: Any) -> tuple[NDArray[np.uint8], Contents]:
     Raises:
         InputError: x is of a type that cannot be compressed.
     """
-    if isinstance(x, _ARRAYS):
-        return _flatten_array(x)
-    if is_tensor(x):
-        flat, dtype = tensors().flatten(x)
-        contents = Contents("torch", dtype, tuple(x.shape), flat.nbytes)
-        if flat.nbytes == 0 or x.dim() > MAX_DIMENSIONS:  # else its memory shows that it can be
-            _check_possible(contents, x.element_size())
-        return flat, contents
+    flatten_kind = _FLATTEN.get(type(x))
+    if flatten_kind is None:
+        flatten_kind = _flatten_other
+        if is_tensor(x):
+            flatten_kind = _FLATTEN[type(x)] = tensors().flatten
+    return flatten_kind(x)
+
+
+def _flatten_other(x: Any) -> tuple[NDArray[np.uint8], Contents]:
+    if isinstance(x, np.ma.MaskedArray):
+        raise InputError("cannot compress a masked array; compress its .data and its .mask")
+    if isinstance(x, (np.ndarray, np.generic)):
+        return _flatten_array(np.asarray(x))
     if hasattr(x, "__dlpack__"):
-        return _flatten_array(_from_dlpack(x))
+        return _flatten_dlpack(x)
+    return _flatten_buffer(x)
+
+
+def _flatten_buffer(x: Any) -> tuple[NDArray[np.uint8], Contents]:
     flat = byte_view(x, "compress")
     return flat, Contents("bytes", "", (), flat.nbytes)
-
-
-def _check_possible(contents: Contents, item_bytes: int) -> None:
-    if not contents.shape_is_possible(item_bytes):
-        raise InputError("cannot compress a tensor of so many dimensions or so large ones")
 
 
 def holds_objects(view: memoryview) -> bool:
@@ -101,6 +103,8 @@ def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:
     Raises:
         InputError: x is something else; the message says that one cannot `verb` it.
     """
+    if type(x) is bytes and x:
+        return np.frombuffer(x, np.uint8)
     try:
         view = memoryview(x)
     except TypeError:
@@ -116,32 +120,40 @@ def byte_view(x: Any, verb: str) -> NDArray[np.uint8]:
 
 
 def _gathered(view: memoryview) -> NDArray[np.uint8]:
-    """The bytes of a buffer with gaps, copied in pieces: Ctrl-C is answered between two."""
-    rows = max(1, SLICE_BYTES * len(view) // view.nbytes)
-    flat = np.empty(view.nbytes, np.uint8)
-    at = 0
-    for start in range(0, len(view), rows):
-        part = np.frombuffer(view[start : start + rows].tobytes(), np.uint8)
-        flat[at : at + part.nbytes] = part
-        at += part.nbytes
-    return flat
-
-
-def _from_dlpack(x: Any) -> np.ndarray[Any, Any]:
-    """Another library's array, its memory shared."""
+    """The bytes of a buffer with gaps, copied in pieces if NumPy knows its elements."""
     try:
-        return np.from_dlpack(x)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
+        array = np.asarray(view)
+        if array.shape == view.shape and array.itemsize == view.itemsize:
+            return _contiguous_copy(array).reshape(-1).view(np.uint8)
+    except (TypeError, ValueError):
+        pass
+    return np.frombuffer(view.tobytes(), np.uint8)
+
+
+def _flatten_dlpack(x: Any) -> tuple[NDArray[np.uint8], Contents]:
+    """Another library's array, its memory shared: NumPy's, or torch's if NumPy has no such type."""
+    try:
+        array = np.from_dlpack(x)
+    except _NO_DLPACK as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+    else:
+        return _flatten_array(array)
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        remedy = "import torch first, which knows more types"
+        raise InputError(f"cannot compress a {type(x).__name__}: {reason}; {remedy}")
+    try:
+        tensor = torch.from_dlpack(x)
+    except _NO_DLPACK:
         raise InputError(f"cannot compress a {type(x).__name__}: {reason}") from None
+    return flatten(tensor)
 
 
-def _flatten_array(x: np.ndarray[Any, Any] | np.generic) -> tuple[NDArray[np.uint8], Contents]:
-    if isinstance(x, np.ma.MaskedArray):
-        raise InputError("cannot compress a masked array; compress its .data and its .mask")
-    array = np.asarray(x)
-    size = array.nbytes
-    contents = Contents("numpy", _dtype_name(array.dtype), array.shape, size)
+def _flatten_array(array: np.ndarray[Any, Any]) -> tuple[NDArray[np.uint8], Contents]:
+    dtype = array.dtype
+    unit = dtype.str if dtype.kind in "mM" else None  # units can be equal by another name
+    contents = _array_contents(dtype, array.shape, unit)
+    size = contents.byte_length
     if size == 0:
         return np.empty(0, np.uint8), contents
     if not array.flags.c_contiguous:
@@ -149,10 +161,20 @@ def _flatten_array(x: np.ndarray[Any, Any] | np.generic) -> tuple[NDArray[np.uin
     return (array if array.ndim == 1 else array.reshape(-1)).view(np.uint8), contents
 
 
-@lru_cache(256)
-def _dtype_name(dtype: np.dtype[Any]) -> str:
+_NO_DLPACK = (BufferError, RuntimeError, TypeError, ValueError)
+"""What libraries raise if they cannot read one another's arrays."""
+
+_FLATTEN: dict[type, Callable[[Any], tuple[NDArray[np.uint8], Contents]]] = {
+    np.ndarray: _flatten_array,
+    bytes: _flatten_buffer,
+}
+"""By the exact type, so that what is compressed most is not asked what else it might be."""
+
+
+@lru_cache(256)  # programs compress the same shapes over and over
+def _array_contents(dtype: np.dtype[Any], shape: tuple[int, ...], _: str | None) -> Contents:
     check_dtype(dtype)
-    return dtype.str
+    return Contents("numpy", dtype.str, shape, math.prod(shape) * dtype.itemsize)
 
 
 def _contiguous_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -163,7 +185,7 @@ def _contiguous_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         ["external_loop", "buffered"],
         [["readonly"], ["writeonly"]],
         order="C",
-        buffersize=1 << 20,
+        buffersize=max(1, SLICE_BYTES // 16 // array.itemsize),
     )
     with pieces:
         for source, target in pieces:

@@ -1,6 +1,7 @@
 """compress, decompress and what one wants to know before."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from planezip import _native
 from planezip.codec import adapter, engine, options, preamble, restore
 from planezip.codec.adapter import Contents
 from planezip.codec.engine import Coding
-from planezip.codec.format import CODECS
 from planezip.codec.preamble import CHECKSUM, SMALL_BYTES, Checksum
 from planezip.errors import InputError
 
 Bytes = NDArray[np.uint8]
+
+
+MAX_SIZE_BYTES = 1 << 62
+"""Above the memory of any machine, and below where the sizes of streams would overflow."""
 
 
 def compress_bound(size_bytes: int) -> int:
@@ -24,9 +28,11 @@ def compress_bound(size_bytes: int) -> int:
     what does not compress is stored as it is.
 
     Raises:
-        InputError: size_bytes is not an integer of at least 0.
+        InputError: size_bytes is not an integer from 0 to 2^62.
     """
     size = options.at_least("size_bytes", size_bytes, 0)
+    if size > MAX_SIZE_BYTES:
+        raise InputError(f"size_bytes is {size_bytes}; no machine has more than {MAX_SIZE_BYTES}")
     return preamble.MAX_BYTES + _native.encode_bound(size)
 
 
@@ -42,7 +48,11 @@ def compress(
     Args:
         x: NumPy array, CPU torch tensor, bytes-like object or other object with __dlpack__, of any
             dtype, shape and strides. Structured and object arrays are not taken. x is never
-            written, nor copied if it is contiguous.
+            written, nor copied if it is contiguous. Of other libraries' arrays, NumPy's element
+            types are restored as arrays, and others that torch knows, once it is imported, as
+            tensors. x must not change meanwhile: a stream of changing contents is one of anything,
+            and the system ends a process (SIGBUS) that reads a mapped file behind the end to which
+            another program cut it; read such a file rather than map it.
         codec: one of `planezip.codec.CODECS` (paper III-A).
         symbol_bits: 16 or 32; None: 16 for BF16 and FP16, 32 for all else (paper III-A).
         threads: threads at most; None: as many as pay. The stream does not depend on it.
@@ -74,13 +84,27 @@ def prepare(
     """The bytes of x, the preamble of their stream, and how to code them."""
     number = options.codec_id(codec)
     flat, contents = adapter.flatten(x)
+    if symbol_bits is None and threads is None and contents.byte_length <= SMALL_BYTES:
+        head, how = _small_plan(number, contents)
+        return flat, head, how
     width = options.chosen_symbol_bits(symbol_bits, contents.symbol_bits)
     head = preamble.pack(number, width, contents)
     return flat, head, Coding(number, width, options.thread_count(threads, flat.nbytes))
 
 
+@lru_cache(256)  # programs compress the same shapes over and over
+def _small_plan(number: int, contents: Contents) -> tuple[bytes, Coding]:
+    """Preamble and coding by default, which take longer to find than small contents to code."""
+    width = contents.symbol_bits
+    return preamble.pack(number, width, contents), Coding(number, width, 1)
+
+
 def _write(flat: Bytes, head: bytes, how: Coding, memory: Bytes) -> int:
     """Put the stream into memory that is large enough; return its size."""
+    if flat.nbytes <= SMALL_BYTES:
+        stream = preamble.join(head, _native.encode_bytes(flat, *how))
+        memory[: len(stream)] = np.frombuffer(stream, np.uint8)
+        return len(stream)
     start = len(head)
     memory[:start] = np.frombuffer(head, np.uint8)
     end = start + engine.encode_into(flat, how, memory[start:])
@@ -94,7 +118,8 @@ def decompress(stream: Any, out: Any = None, threads: int | None = None) -> Any:
     """Restore what was compressed, bit for bit.
 
     Args:
-        stream: what compress() returned, as a bytes-like object.
+        stream: what compress() returned, as a bytes-like object. As with compress(), it must not
+            change meanwhile, nor a mapped file be cut off.
         out: where to put it: a contiguous, writable array or CPU tensor of the same dtype and
             shape, or a writable bytes-like object of the same size.
         threads: threads at most; None: as many as pay.
@@ -106,6 +131,8 @@ def decompress(stream: Any, out: Any = None, threads: int | None = None) -> Any:
         CorruptStreamError: the stream is damaged, truncated, or not a PlaneZip stream.
         InputError: an argument cannot be used.
     """
+    if type(stream) is bytes and len(stream) <= SMALL_BYTES and threads is None:
+        return _decompress_small(stream, out)
     source = adapter.byte_view(stream, "decompress")
     contents, chunks, how = opened(source, threads)
     if out is None:
@@ -115,6 +142,23 @@ def decompress(stream: Any, out: Any = None, threads: int | None = None) -> Any:
         raise InputError("out shares memory with the stream; give it memory of its own")
     engine.decode(chunks, how, flat)
     return out
+
+
+def _decompress_small(stream: bytes, out: Any) -> Any:
+    """As decompress(), in fewer steps: for 4 KiB these take longer than the decoding."""
+    (contents, codec, symbol_bits), start = preamble.read(stream)
+    if contents.byte_length > SMALL_BYTES:
+        return decompress(memoryview(stream), out)
+    chunks = memoryview(stream)[start:]
+    _native.check_chunks(chunks, contents.byte_length)
+    if out is not None:
+        flat, result = restore.own_contents(contents, out), out
+    elif contents.family == "bytes":
+        flat, result = np.empty(contents.byte_length, np.uint8), None
+    else:
+        flat, result = restore.new_contents(contents)
+    _native.decode(chunks, codec, symbol_bits, 1, flat)
+    return flat.tobytes() if result is None else result
 
 
 def opened(
@@ -131,7 +175,7 @@ def opened(
     head, chunks = preamble.split(source, verify)
     engine.check_chunks(chunks, head.contents.byte_length)
     count = options.thread_count(threads, head.contents.byte_length)
-    return head.contents, chunks, Coding(CODECS.index(head.codec), head.symbol_bits, count)
+    return head.contents, chunks, Coding(head.codec, head.symbol_bits, count)
 
 
 def filled(contents: Contents, fill: Callable[[Bytes], None]) -> Any:

@@ -60,14 +60,6 @@ def encode_into(flat: Bytes, how: Coding, out: Bytes) -> int:
     return size
 
 
-def encode_slices(flat: Bytes, how: Coding) -> Iterator[Bytes]:
-    """The chunk stream in pieces, each in memory that the next one overwrites."""
-    largest = min(flat.nbytes, SLICE_BYTES)
-    out = np.empty(_native.encode_bound(largest), np.uint8)
-    for part in slices(flat):
-        yield out[: _native.encode(part, how.codec, how.symbol_bits, how.threads, out)]
-
-
 def span(chunks: Bytes, size_bytes: int) -> int:
     """Bytes that the chunks of so many bytes of contents, all or whole chunks, take in front."""
     return _native.span_chunks(chunks, size_bytes)
@@ -75,25 +67,22 @@ def span(chunks: Bytes, size_bytes: int) -> int:
 
 def check_chunks(chunks: Bytes, size_bytes: int) -> None:
     """CorruptStreamError unless the chunks' headers fit contents of so many bytes exactly."""
-    at = 0
     while size_bytes > SLICE_BYTES:
-        at += span(chunks[at:], SLICE_BYTES)
+        chunks = chunks[span(chunks, SLICE_BYTES) :]
         size_bytes -= SLICE_BYTES
-    _native.check_chunks(chunks[at:], size_bytes)
+    _native.check_chunks(chunks, size_bytes)
 
 
-def decode(chunks: Bytes, how: Coding, out: Bytes) -> None:
-    """Fill `out` from the chunks of all of it, which check_chunks() has passed.
+def decode(chunks: Bytes, how: Coding, out: Bytes, start: int = 0) -> None:
+    """Fill `out` from the chunks of all of it, which check_chunks() or span() has passed.
+
+    `start` is where in the contents `out` begins, for messages.
 
     Raises:
         CorruptStreamError: a chunk is bad.
     """
-    if out.nbytes <= SLICE_BYTES:
-        _native.decode(chunks, *how, out)
-        return
-    start = 0
     for part, piece in zip(slices(out), chunk_slices(chunks, out.nbytes), strict=True):
-        _decode_slice(piece, how, part, start)
+        decode_slice(piece, how, part, start)
         start += part.nbytes
 
 
@@ -103,12 +92,13 @@ def decode_slices(chunks: Bytes, how: Coding, size_bytes: int) -> Iterator[Bytes
     start = 0
     for piece in chunk_slices(chunks, size_bytes):
         part = out[: size_bytes - start]
-        _decode_slice(piece, how, part, start)
+        decode_slice(piece, how, part, start)
         yield part
         start += part.nbytes
 
 
-def _decode_slice(chunks: Bytes, how: Coding, out: Bytes, start: int) -> None:
+def decode_slice(chunks: Bytes, how: Coding, out: Bytes, start: int) -> None:
+    """Fill `out` from the chunks of a slice that begins at byte `start` of the contents."""
     try:
         _native.decode(chunks, how.codec, how.symbol_bits, how.threads, out)
     except CorruptStreamError as error:  # counts its chunks from the start of the slice

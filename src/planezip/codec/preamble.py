@@ -19,7 +19,6 @@ from planezip.codec.format import (
     FAMILIES,
     MAGIC,
     VERSION,
-    CodecName,
     SymbolBits,
 )
 from planezip.codec.restore import check_shape
@@ -28,6 +27,7 @@ from planezip.errors import CorruptStreamError
 Bytes = NDArray[np.uint8]
 
 _FIXED = struct.Struct("<3sBBBBBQ")  # magic, version, codec, symbol bits, family, ndim, length
+_PARTS = struct.Struct(f"<{_FIXED.size}sQB")  # these, checksum, length of the element type's name
 _NDIM = 7
 _CHECKSUM = struct.Struct("<Q")
 CHECKSUM = slice(_FIXED.size, _FIXED.size + _CHECKSUM.size)
@@ -36,16 +36,19 @@ CHECKSUM = slice(_FIXED.size, _FIXED.size + _CHECKSUM.size)
 SMALL_BYTES = 1 << 16
 """Copying so little is quicker than working in place."""
 
+_BEGINNING = MAGIC + bytes([VERSION])
+_BAD_CHECKSUM = "the checksum does not match: the stream is damaged or truncated"
+
 MAX_BYTES = CHECKSUM.stop + 1 + 255 + 8 * 255
 """Bytes of the longest preamble that a stream can announce; 64 dimensions are allowed."""
 
 
 class Preamble(NamedTuple):
-    """How the chunk stream was coded, and what it holds."""
+    """What a stream holds, the number of its codec, and the width of its symbols."""
 
-    codec: CodecName
-    symbol_bits: SymbolBits
     contents: Contents
+    codec: int
+    symbol_bits: SymbolBits
 
 
 @lru_cache(256)  # programs compress the same shapes over and over
@@ -82,17 +85,13 @@ class Checksum:
         for part in slices(chunks):
             self._state.update(part.data)
 
+    def sum(self) -> int:
+        """The number so far."""
+        return int(self._state.intdigest())
+
     def digest(self) -> bytes:
         """The bytes that belong at CHECKSUM."""
-        return _CHECKSUM.pack(self._state.intdigest())
-
-
-def _digest(fixed: bytes, rest: Bytes) -> bytes:
-    if rest.nbytes <= SMALL_BYTES:
-        return _CHECKSUM.pack(xxh3_64_intdigest(fixed + rest.tobytes()))
-    checksum = Checksum(fixed)
-    checksum.update(rest)
-    return checksum.digest()
+        return _CHECKSUM.pack(self.sum())
 
 
 def split(stream: Bytes, verify: bool = True) -> tuple[Preamble, Bytes]:
@@ -105,24 +104,52 @@ def split(stream: Bytes, verify: bool = True) -> tuple[Preamble, Bytes]:
     Raises:
         CorruptStreamError: the stream is damaged, or no PlaneZip stream of a version known here.
     """
-    front = stream[:MAX_BYTES].tobytes()
-    fixed, checksum, rest = front[: _FIXED.size], front[CHECKSUM], front[CHECKSUM.stop :]
-    if fixed[:3] != MAGIC:
-        raise CorruptStreamError("not a PlaneZip stream")
-    if not rest:
-        raise CorruptStreamError("the stream ends inside its preamble")
-    if fixed[3] != VERSION:
-        raise CorruptStreamError(f"format version {fixed[3]}; only version {VERSION} is known")
-    if verify and checksum != _digest(fixed, stream[CHECKSUM.stop :]):
-        raise CorruptStreamError("the checksum does not match: the stream is damaged or truncated")
-    size = 1 + rest[0] + 8 * fixed[_NDIM]
+    if stream.nbytes <= SMALL_BYTES:
+        head, start = read(stream.tobytes(), verify)
+        return head, stream[start:]
+    fixed, checksum, size, rest = _parts(stream[:MAX_BYTES].tobytes())
+    if verify and checksum != _digest(fixed, stream):
+        raise CorruptStreamError(_BAD_CHECKSUM)
     return _unpack(fixed, rest[:size]), stream[CHECKSUM.stop + size :]
 
 
+def read(stream: bytes, verify: bool = True) -> tuple[Preamble, int]:
+    """The preamble of a small stream, checked, and where its chunks begin; as split()."""
+    fixed, checksum, size, rest = _parts(stream)
+    if verify and checksum != xxh3_64_intdigest(fixed + rest):
+        raise CorruptStreamError(_BAD_CHECKSUM)
+    return _unpack(fixed, rest[:size]), CHECKSUM.stop + size
+
+
+def _parts(front: bytes) -> tuple[bytes, int, int, bytes]:
+    """What is before the checksum; the checksum; bytes behind it that are preamble; these and on.
+
+    Nothing is checked but that they are there, and the version.
+    """
+    if not front.startswith(_BEGINNING) or len(front) <= CHECKSUM.stop:
+        raise CorruptStreamError(_bad_beginning(front))
+    fixed, checksum, name_bytes = _PARTS.unpack_from(front)
+    return fixed, checksum, 1 + name_bytes + 8 * fixed[_NDIM], front[CHECKSUM.stop :]
+
+
+def _bad_beginning(front: bytes) -> str:
+    if not front.startswith(MAGIC):
+        return "not a PlaneZip stream"
+    if len(front) <= CHECKSUM.stop:
+        return "the stream ends inside its preamble"
+    return f"format version {front[len(MAGIC)]}; only version {VERSION} is known"
+
+
+def _digest(fixed: bytes, stream: Bytes) -> int:
+    checksum = Checksum(fixed)
+    checksum.update(stream[CHECKSUM.stop :])
+    return checksum.sum()
+
+
 @lru_cache(256)  # programs restore the same shapes over and over
-def _unpack(head: bytes, rest: bytes) -> Preamble:
+def _unpack(fixed: bytes, rest: bytes) -> Preamble:
     """Read what stands before the checksum, and what stands behind it."""
-    _, _, codec, symbol_bits, family, ndim, byte_length = _FIXED.unpack(head)
+    _, _, codec, symbol_bits, family, ndim, byte_length = _FIXED.unpack(fixed)
     if codec >= len(CODECS) or symbol_bits not in (16, 32) or family >= len(FAMILIES):
         raise CorruptStreamError("the preamble holds a reserved value")
     dims_begin = 1 + rest[0]
@@ -134,4 +161,4 @@ def _unpack(head: bytes, rest: bytes) -> Preamble:
     shape = struct.unpack(f"<{ndim}Q", rest[dims_begin:])
     contents = Contents(FAMILIES[family], dtype.decode("ascii"), shape, byte_length)
     check_shape(contents)
-    return Preamble(CODECS[codec], symbol_bits, contents)
+    return Preamble(contents, codec, symbol_bits)

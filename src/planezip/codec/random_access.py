@@ -1,6 +1,7 @@
 """Parts of a stream's contents, without decoding the rest."""
 
-from itertools import accumulate
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,13 @@ _STRIDE_BYTES = 1 << 20  # of contents between two entries of the index, whole c
 class StreamView:
     """A stream whose contents are decoded where they are asked for.
 
-    Opening reads the stream once to compare the checksum, and walks the headers of all chunks to
-    find them; what is read later
-    costs the 4,096-byte chunks that it touches, and up to 255 chunk headers before them.
+    Opening checks the preamble, walks the headers of all chunks to find them, and reads the stream
+    once to compare the checksum. What is read later costs the 4,096-byte chunks that it touches,
+    and up to 255 chunk headers before them; it checks these chunks, the checksum no more.
     """
 
     def __init__(self, stream: Any, verify: bool = True) -> None:
-        """Open a stream; it must not change while it is in use.
+        """Open a stream; it must not change, nor a mapped file be cut off, while it is in use.
 
         Args:
             stream: a bytes-like object. Of a memory-mapped file everything is read, to compare the
@@ -90,27 +91,35 @@ class StreamView:
 
     def _read(self, start: int, out: Bytes, threads: int | None) -> None:
         """Fill `out` with the contents from byte `start` on."""
+        if not out.nbytes:
+            return
         how = self._how._replace(threads=options.thread_count(threads, out.nbytes))
-        at = start // CHUNK_BYTES * CHUNK_BYTES
-        stop = start + out.nbytes
-        end = min(-(-stop // CHUNK_BYTES) * CHUNK_BYTES, self.byte_length)
-        if start == stop:
-            return
-        chunks = self._chunks_from(at)
-        if (at, end) == (start, stop):
-            engine.decode(chunks[: engine.span(chunks, out.nbytes)], how, out)
-            return
-        for piece in engine.decode_slices(chunks, how, end - at):
-            begin = max(start - at, 0)
-            kept = piece[begin : stop - at]
-            out[at + begin - start :][: kept.nbytes] = kept
-            at += piece.nbytes
+        chunks = self._chunks_from(start // CHUNK_BYTES * CHUNK_BYTES)
+        for begin, end in _pieces(start, start + out.nbytes):
+            first = begin // CHUNK_BYTES * CHUNK_BYTES
+            size = min(-(-end // CHUNK_BYTES) * CHUNK_BYTES, self.byte_length) - first
+            span = engine.span(chunks, size)
+            part = out[begin - start : end - start]
+            if size == part.nbytes:
+                engine.decode(chunks[:span], how, part, first)
+            else:
+                chunk = np.empty(size, np.uint8)
+                engine.decode(chunks[:span], how, chunk, first)
+                part[:] = chunk[begin - first : end - first]
+            chunks = chunks[span:]
 
     def _chunks_from(self, at: int) -> Bytes:
         """The chunk stream from that byte of the contents on, a multiple of a chunk's."""
         entry, behind = divmod(at, _STRIDE_BYTES)
         chunks = self._chunks[int(self._offsets[entry]) :]
         return chunks[engine.span(chunks, behind) :]
+
+
+def _pieces(start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Part of a chunk, whole chunks, part of a chunk, as far as the range has such."""
+    first = min(-(-start // CHUNK_BYTES) * CHUNK_BYTES, stop)
+    last = max(stop // CHUNK_BYTES * CHUNK_BYTES, first)
+    return (piece for piece in pairwise((start, first, last, stop)) if piece[0] < piece[1])
 
 
 def _checked(start: int, stop: int, count: int, what: str) -> tuple[int, int]:
@@ -120,10 +129,18 @@ def _checked(start: int, stop: int, count: int, what: str) -> tuple[int, int]:
     return first, last
 
 
-def decompress_range(stream: Any, start: int, stop: int, threads: int | None = None) -> Any:
+def decompress_range(
+    stream: Any, start: int, stop: int, threads: int | None = None, verify: bool = True
+) -> Any:
     """Elements start ... stop - 1 of what was compressed, in row-major order.
 
-    Only the chunks that hold them are decoded. To read several parts, keep a `StreamView`.
+    Only the chunks that hold them are decoded. To read several parts, keep a `StreamView`, which
+    compares the checksum once.
+
+    Args:
+        verify: compare the checksum of the whole stream, which reads all of it. Without it, the
+            preamble, all chunk headers and the chunks that are decoded are still checked, but
+            damage that leaves them possible goes unnoticed.
 
     Returns:
         bytes, or a 1-d array or tensor: elements of whichever was compressed.
@@ -132,4 +149,4 @@ def decompress_range(stream: Any, start: int, stop: int, threads: int | None = N
         CorruptStreamError: the stream is damaged, truncated, or not a PlaneZip stream.
         InputError: an argument cannot be used.
     """
-    return StreamView(stream).elements(start, stop, threads)
+    return StreamView(stream, verify).elements(start, stop, threads)

@@ -66,7 +66,7 @@ def _empty_array(contents: Contents) -> tuple[Bytes, Any]:
         flat = np.empty(0, np.uint8)
         return flat, np.ndarray(contents.shape, dtype, flat)
     array = np.empty(contents.shape, dtype)
-    return array.reshape(-1).view(np.uint8), array
+    return (array if array.ndim == 1 else array.reshape(-1)).view(np.uint8), array
 
 
 def own_contents(contents: Contents, out: Any) -> Bytes:
@@ -109,7 +109,7 @@ def output_memory(out: Any, size_bytes: int) -> Bytes:
     else:
         flat = _writable_buffer(out)
     if flat is None:
-        raise InputError("out must be writable, contiguous and in ordinary memory")
+        raise InputError("out must be writable, contiguous and in ordinary memory, no pointers")
     if flat.nbytes < size_bytes:
         raise InputError(f"out has {flat.nbytes} bytes; compress_bound() asks for {size_bytes}")
     memory: Bytes = flat
@@ -124,11 +124,17 @@ def _wanted(contents: Contents) -> str:
 
 
 def _writable_array(out: np.ndarray[Any, Any]) -> Bytes | None:
-    if not (out.flags.c_contiguous and out.flags.writeable) or isinstance(out, np.ma.MaskedArray):
+    plain = not isinstance(out, np.ma.MaskedArray) and not _points(out.dtype)
+    if not (plain and out.flags.c_contiguous and out.flags.writeable):
         return None
     if out.nbytes == 0:
         return np.empty(0, np.uint8)
     return np.asarray(out).reshape(-1).view(np.uint8)
+
+
+def _points(dtype: np.dtype[Any]) -> bool:
+    """True if elements are, or contain, pointers."""
+    return dtype.hasobject or dtype.kind == "T"
 
 
 def _writable_buffer(out: Any) -> Bytes | None:

@@ -4,13 +4,15 @@ Byte layout in docs/format.md, "Sequences". What is larger than memory is append
 read back part by part.
 """
 
+import mmap
 import os
 import struct
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self, cast
+from typing import Any, BinaryIO, Self, cast, overload
 
 import xxhash
 
@@ -114,7 +116,7 @@ class SequenceWriter(_Sequence):
 
     A stream counts once append() has returned: a process that dies before leaves a torn tail, and
     what is before it stays readable. close() and sync() put what was appended on the disk. One
-    process at a time may write; any number may read.
+    process at a time may write, with any number of threads; any number may read.
     """
 
     def __init__(self, path: str | Path, repair: bool = False) -> None:
@@ -127,6 +129,7 @@ class SequenceWriter(_Sequence):
         Raises:
             InputError: the file cannot be written, or is torn or damaged and `repair` is off.
         """
+        self._lock = threading.Lock()
         new = not Path(path).exists()
         self._file = _open(path, "x+b" if new else "r+b", "write")
         if new:
@@ -150,32 +153,41 @@ class SequenceWriter(_Sequence):
 
         If that fails, the file is as it was.
         """
-        start = self._file.tell()
-        try:
-            self._file.write(bytes(_HEADER.size))
-            size = write_stream(self._file, x, codec, symbol_bits, threads)
-            end = self._file.tell()
-            self._file.flush()
-            self._file.seek(start)
-            self._file.write(_header(size))  # from here on it counts
-            self._file.flush()
-            self._file.seek(end)
-        except BaseException:
-            self._file.seek(start)
-            self._file.truncate()
-            raise
+        with self._lock:
+            start = self._file.tell()
+            try:
+                return self._append(start, x, codec, symbol_bits, threads)
+            except BaseException:
+                self._file.seek(start)
+                self._file.truncate()
+                raise
+
+    def _append(self, start: int, *contents_and_options: Any) -> int:
+        self._file.write(bytes(_HEADER.size))
+        size = write_stream(self._file, *contents_and_options)
+        end = self._file.tell()
+        self._file.flush()
+        self._file.seek(start)
+        self._file.write(_header(size))  # from here on it counts
+        self._file.flush()
+        self._file.seek(end)
         return end - start
 
     def sync(self) -> None:
         """Wait until the disk has everything that was appended."""
+        with self._lock:
+            self._sync()
+
+    def _sync(self) -> None:
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Sync and close."""
-        if not self._file.closed:
-            self.sync()
-            self._file.close()
+        with self._lock:
+            if not self._file.closed:
+                self._sync()
+                self._file.close()
 
 
 class SequenceReader(_Sequence):
@@ -203,8 +215,16 @@ class SequenceReader(_Sequence):
         """Number of whole streams."""
         return len(self._streams)
 
-    def __getitem__(self, index: int) -> Any:
-        """What was appended as that one; CorruptStreamError if it is damaged."""
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """What was appended as that one, or a list; CorruptStreamError if it is damaged."""
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
         return decompress(self.stream(index))
 
     def __iter__(self) -> Iterator[Any]:
@@ -217,6 +237,22 @@ class SequenceReader(_Sequence):
         """The bytes of a stream, not verified."""
         return _read_at(self._file, *self._streams[index])
 
-    def view(self, index: int) -> StreamView:
-        """A stream to read parts of; CorruptStreamError if it is damaged."""
-        return StreamView(self.stream(index))
+    def view(self, index: int, verify: bool = True) -> StreamView:
+        """A stream to read parts of, which may be larger than memory.
+
+        It is mapped, not read, and stays usable when the reader is closed. A file that another
+        program cuts off meanwhile, which a SequenceWriter never does to whole streams, ends the
+        process that reads behind its end (SIGBUS).
+
+        Args:
+            index: which stream.
+            verify: compare the checksum, which reads all of it once; see StreamView.
+
+        Raises:
+            CorruptStreamError: the stream is damaged.
+        """
+        offset, size = self._streams[index]
+        behind = offset % mmap.ALLOCATIONGRANULARITY
+        start, length = offset - behind, behind + size
+        mapped = mmap.mmap(self._file.fileno(), length, access=mmap.ACCESS_READ, offset=start)
+        return StreamView(memoryview(mapped)[behind:], verify)

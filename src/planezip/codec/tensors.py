@@ -1,6 +1,9 @@
 """Torch tensors as flat bytes, and back; the only file of the codec that imports torch."""
 
+import ctypes
 import re
+from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,43 +11,49 @@ from numpy.typing import NDArray
 
 from planezip.codec.adapter import Contents
 from planezip.codec.engine import SLICE_BYTES
+from planezip.codec.preamble import SMALL_BYTES
 from planezip.errors import CorruptStreamError, InputError
 
 Bytes = NDArray[np.uint8]
 
-_DTYPES = {
-    name: dtype
+_NO_PLAIN_BYTES = re.compile(r"u?int[1-7]|bit|q.*")
+
+_NAMES = {
+    dtype: name
     for dtype in vars(torch).values()
     if type(dtype) is torch.dtype
-    and not (name := str(dtype).removeprefix("torch.")).startswith(("qint", "quint"))
+    and not _NO_PLAIN_BYTES.fullmatch(name := str(dtype).removeprefix("torch."))
 }
-
-
-_SUB_BYTE = re.compile(r"torch\.(u?int[1-7]|bit)")
-
-_HUGE_PAGES_FROM = 4 << 20
-"""From this size on NumPy asks for huge pages, and torch does not: faulting small ones in takes
-longer than decoding."""
+_DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 
 _ALIGNMENT = 64  # of memory that torch allocates
 
 
-def flatten(tensor: torch.Tensor) -> tuple[Bytes, str]:
-    """The tensor's bytes in row-major order and the name of its dtype.
+def flatten(tensor: torch.Tensor) -> tuple[Bytes, Contents]:
+    """The tensor's bytes in row-major order, shared if it is contiguous, and what they are.
 
     Raises:
         InputError: the tensor's elements are not in ordinary CPU memory.
     """
     _check_plain(tensor)
+    contents = _contents(tensor.dtype, tensor.shape)
     try:
         if tensor.is_conj() or tensor.is_neg() or not tensor.is_contiguous():
-            copy = torch.empty(tensor.shape, dtype=tensor.dtype)
+            copy = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
             _copy(copy, tensor.detach())
             tensor = copy
-        return _bytes(tensor), str(tensor.dtype).removeprefix("torch.")
+        return _bytes(tensor), contents
     except (RuntimeError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"cannot compress a {type(tensor).__name__}: {reason}") from None
+
+
+@lru_cache(256)  # programs compress the same shapes over and over
+def _contents(dtype: torch.dtype, shape: torch.Size) -> Contents:
+    contents = Contents("torch", _NAMES[dtype], tuple(shape), shape.numel() * dtype.itemsize)
+    if not contents.shape_is_possible(dtype.itemsize):
+        raise InputError("cannot compress a tensor of so many dimensions or so large ones")
+    return contents
 
 
 def _copy(target: torch.Tensor, source: torch.Tensor) -> None:
@@ -61,25 +70,38 @@ def _copy(target: torch.Tensor, source: torch.Tensor) -> None:
 
 
 def _check_plain(tensor: torch.Tensor) -> None:
-    if tensor.is_nested or tensor.layout != torch.strided:
+    if tensor.layout is not torch.strided or tensor.is_nested:
         raise InputError("cannot compress a sparse or nested tensor; make it dense first")
-    if tensor.is_quantized:
-        raise InputError("cannot compress a quantized tensor; compress tensor.int_repr()")
-    if _SUB_BYTE.fullmatch(str(tensor.dtype)):
+    if tensor.dtype not in _NAMES:
+        if tensor.is_quantized:
+            raise InputError("cannot compress a quantized tensor; compress tensor.int_repr()")
         raise InputError(f"cannot compress a tensor of {tensor.dtype}; its elements are no bytes")
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise InputError(f"cannot compress a tensor on device {tensor.device}; call .cpu() first")
 
 
 def _bytes(tensor: torch.Tensor) -> Bytes:
-    """The memory of a contiguous tensor."""
-    if tensor.numel() == 0:
+    """The memory of a contiguous tensor, kept alive; RuntimeError if it has none.
+
+    Not that of tensor.numpy(), after which torch could not resize the tensor's storage any more.
+    """
+    size = tensor.nbytes
+    if size == 0:
         return np.empty(0, np.uint8)
-    if tensor.requires_grad:
-        tensor = tensor.detach()
-    if tensor.dim() != 1:
-        tensor = tensor.reshape(-1)
-    return tensor.view(torch.uint8).numpy()
+    if type(tensor) is not torch.Tensor and tensor.untyped_storage().device.type != "cpu":
+        raise RuntimeError("its elements are nowhere")
+    address = tensor.data_ptr()
+    if address == 0:
+        raise RuntimeError("it has no memory of its own")
+    memory = _span(size.bit_length()).from_address(address)
+    memory.tensor = tensor
+    return np.frombuffer(memory, np.uint8, size)
+
+
+@cache
+def _span(bits: int) -> Any:
+    """The type of memory of so many bytes, in bits, or less: one for every size would cost time."""
+    return ctypes.c_ubyte * (1 << bits)
 
 
 def item_bytes(name: str) -> int:
@@ -91,14 +113,24 @@ def item_bytes(name: str) -> int:
 
 def empty(contents: Contents) -> tuple[Bytes, torch.Tensor]:
     """A new tensor's memory, and the tensor."""
-    dtype = _DTYPES[contents.dtype]
-    if contents.byte_length < _HUGE_PAGES_FROM:
-        tensor = torch.empty(contents.shape, dtype=dtype, device="cpu")
-        return _bytes(tensor), tensor
-    memory = np.empty(contents.byte_length + _ALIGNMENT, np.uint8)
+    dtype, shape = _DTYPES[contents.dtype], contents.shape
+    flat = _new_memory(contents.byte_length)
+    if not contents.byte_length:
+        return flat, torch.empty(shape, dtype=dtype, device="cpu")
+    tensor = torch.frombuffer(flat, dtype=dtype)
+    return flat, tensor if len(shape) == 1 else tensor.view(*shape or [()])
+
+
+def _new_memory(size: int) -> Bytes:
+    """NumPy's, aligned as torch's would be unless that took longer than the decoding.
+
+    NumPy asks for huge pages, and torch does not: faulting small ones in takes longer, too.
+    """
+    if size <= SMALL_BYTES:
+        return np.empty(size, np.uint8)
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
-    flat = memory[start : start + contents.byte_length]
-    return flat, torch.from_numpy(flat).view(dtype).reshape(contents.shape)
+    return memory[start : start + size]
 
 
 def matches(contents: Contents, out: torch.Tensor) -> bool:
@@ -115,6 +147,10 @@ def writable(out: torch.Tensor) -> Bytes | None:
     plain = out.is_contiguous() and not (out.is_conj() or out.is_neg() or out.requires_grad)
     if not plain:
         return None
+    try:
+        flat = _bytes(out)
+    except RuntimeError:
+        return None
     if not out.is_inference():
         torch.autograd.graph.increment_version(out)  # autograd must see that it is overwritten
-    return _bytes(out)
+    return flat

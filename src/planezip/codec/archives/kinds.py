@@ -5,27 +5,36 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planezip.codec.archives import npy, npz, plain, safetensors
+from planezip.codec.archives.region import Region
 from planezip.codec.archives.settings import Progress, Settings
+from planezip.codec.archives.streams import Stored
 
 Convert = Callable[[Path, Path, Settings, Progress], int]
-"""Reads a file, writes another, and returns the uncompressed bytes of the tensors."""
+"""Reads a file, writes another, and returns the bytes that it read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
-    """How files of a kind become archives, and back."""
+class Conversion:
+    """How files become compressed ones, and back."""
 
     compress: Convert
     decompress: Convert
 
 
-STREAM = Archive(plain.compress, plain.decompress)
+@dataclass(frozen=True, slots=True)
+class Archive(Conversion):
+    """The same of files of tensors, which `read` finds in an archive."""
+
+    read: Callable[[Region], list[Stored]]
+
+
+STREAM = Conversion(plain.compress, plain.decompress)
 """What any other file becomes."""
 
 _KINDS = {
-    ".safetensors": Archive(safetensors.compress, safetensors.decompress),
-    ".npz": Archive(npz.compress, npz.decompress),
-    ".npy": Archive(npy.compress, npy.decompress),
+    ".safetensors": Archive(safetensors.compress, safetensors.decompress, safetensors.read),
+    ".npz": Archive(npz.compress, npz.decompress, npz.read),
+    ".npy": Archive(npy.compress, npy.decompress, npy.read),
 }
 
 

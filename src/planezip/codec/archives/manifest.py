@@ -1,24 +1,21 @@
 """What an archive says of the tensors that it holds compressed, as JSON."""
 
-import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Literal
 
 import msgspec
-import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
-from planezip.codec.engine import slices
-from planezip.errors import CorruptStreamError
-
-Bytes = NDArray[np.uint8]
+from planezip.errors import CorruptStreamError, InputError
 
 KEY = "planezip"
 """Where an archive keeps its manifest: key of the metadata, or name of the member."""
 
+_MAX_BITS = (1 << 64) - 1
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A tensor as it was before it was compressed.
 
     Attributes:
@@ -36,20 +33,46 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deflated: bool = False
 
 
-class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Every tensor of an archive by name."""
+Entries = dict[str, Entry]
+Metadata = dict[str, str] | None
 
-    tensors: dict[str, Entry]
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Every tensor of an archive by name.
+
+    Attributes:
+        tensors: name -> the tensor.
+        has_metadata: of a safetensors file, that it has metadata, even if they are empty.
+        xxh3_64: XXH3-64, seed 0, of the JSON of the list of `tensors` and the original's metadata
+            (null if it has none), with sorted keys and without white space.
+        version: of the manifest.
+    """
+
+    tensors: Entries
+    has_metadata: bool
+    xxh3_64: str
     version: Literal[1] = 1
 
 
-def to_json(manifest: Manifest) -> bytes:
-    """The manifest as UTF-8 JSON."""
-    return msgspec.json.encode(manifest)
+def to_json(tensors: Entries, metadata: Metadata = None) -> bytes:
+    """The manifest of a file of these tensors and metadata, UTF-8 JSON."""
+    seal = _seal(tensors, metadata)
+    return msgspec.json.encode(Manifest(tensors, metadata is not None, seal))
 
 
-def from_json(data: bytes | str, names: Iterable[str]) -> Manifest:
-    """Read a manifest; CorruptStreamError unless it is valid and of tensors of these names."""
+def from_json(
+    data: bytes | str, names: Iterable[str], metadata: dict[str, str] | None = None
+) -> tuple[Entries, Metadata]:
+    """The tensors and the metadata of the original.
+
+    Args:
+        data: the manifest.
+        names: the tensors that the archive has.
+        metadata: those that the archive has beside the manifest.
+
+    Raises:
+        CorruptStreamError: the manifest is not valid, or not of these tensors and metadata.
+    """
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -58,28 +81,38 @@ def from_json(data: bytes | str, names: Iterable[str]) -> Manifest:
         raise CorruptStreamError(
             "the archive's manifest and its tensors do not have the same names"
         )
-    return manifest
+    original = metadata or ({} if manifest.has_metadata else None)
+    if _seal(manifest.tensors, original) != manifest.xxh3_64:
+        raise CorruptStreamError("the archive's manifest or metadata are damaged: the hash differs")
+    return manifest.tensors, original
 
 
-class RawHash:
-    """The hash of a tensor's bytes, given piece by piece."""
+def _seal(tensors: Entries, metadata: Metadata) -> str:
+    return xxhash.xxh3_64_hexdigest(msgspec.json.encode([tensors, metadata], order="sorted"))
 
-    def __init__(self) -> None:
-        self._state = xxhash.xxh3_64()
 
-    def update(self, data: Bytes) -> "RawHash":
-        for part in slices(data):
-            self._state.update(part.data)
-        return self
-
-    def hexdigest(self) -> str:
-        return self._state.hexdigest()
+def refuse_archives(source: Path, read: Callable[[], object]) -> None:
+    """InputError if `read` finds a valid manifest in the source: it is an archive already."""
+    try:
+        read()
+    except CorruptStreamError:
+        return
+    raise InputError(f"{source} is a PlaneZip archive already; it would not become smaller")
 
 
 def byte_count(shape: Iterable[int], item_bits: int) -> int:
-    """Bytes of a tensor; CorruptStreamError if none has that shape."""
-    sizes = tuple(shape)
-    bits = math.prod(sizes) * item_bits
-    if any(size < 0 for size in sizes) or bits % 8:
-        raise CorruptStreamError(f"a tensor cannot have the shape {sizes}")
+    """Bytes of a tensor; CorruptStreamError if none has that shape.
+
+    Sizes whose product, from the outermost on, reaches 2^64 bits are impossible, as in the
+    safetensors library, even if a size of 0 follows.
+    """
+    bits = 1
+    for size in (*shape, item_bits):
+        bits *= size
+        if size < 0 or bits > _MAX_BITS:
+            raise CorruptStreamError("no tensor has the shape that the file says")
+    if bits % 8:
+        raise CorruptStreamError(
+            "no tensor has the shape that the file says: its last byte is not full"
+        )
     return bits // 8

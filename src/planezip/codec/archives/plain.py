@@ -1,43 +1,44 @@
 """Any file as one stream: a .npy file as its array, all else as bytes."""
 
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from planezip.codec.archives import npy_file
-from planezip.codec.archives.pieces import map_path
+from planezip.codec.adapter import Contents
+from planezip.codec.archives import npy_file, streams
+from planezip.codec.archives.region import opened
 from planezip.codec.archives.settings import Progress, Settings
-from planezip.codec.streaming import read_stream, write_stream
+from planezip.codec.streaming import write_bytes
 
 
 def compress(source: Path, target: Path, settings: Settings, progress: Progress) -> int:
-    """Write the stream of a file; return the file's bytes."""
-    file = map_path(source)
-    array = npy_file.parse(file)
-    contents: memoryview | np.ndarray[Any, Any] = file.data
-    symbol_bits = settings.symbol_bits or array.symbol_bits
-    # Streams are in row-major order: a file in the other order comes back only as bytes.
-    if array.dtype and not array.fortran_order:
-        contents = np.ndarray(array.shape, array.dtype, array.data)
-    with progress(file.nbytes) as advance, target.open("wb") as out:
-        write_stream(out, contents, settings.codec, symbol_bits, settings.threads, advance)
-    return file.nbytes
+    """Write the stream of a file; return the bytes read."""
+    with opened(source) as file:
+        array = npy_file.parse(file)
+        contents, data = Contents("bytes", "", (), file.nbytes), file
+        # Streams are in row-major order: a file in the other order comes back only as bytes.
+        if array.dtype and not array.fortran_order:
+            data = array.data
+            contents = Contents("numpy", array.dtype, array.shape, data.nbytes)
+        with progress(data.nbytes) as advance, target.open("wb") as out:
+            streams.write_contents(
+                out, contents, data.slices(), array.symbol_bits, settings, advance
+            )
+        return file.nbytes
 
 
 def decompress(source: Path, target: Path, settings: Settings, progress: Progress) -> int:
     """Write the file that a stream was made of: a .npy file of an array, else bytes.
 
-    Of a torch tensor, these are its elements' alone.
+    Of a torch tensor, these are its elements' alone. Returns the bytes read.
 
     Raises:
         CorruptStreamError: the stream is damaged.
     """
-    contents, parts = read_stream(map_path(source), settings.threads)
-    with progress(contents.byte_length) as advance, target.open("wb") as out:
-        if contents.family == "numpy":
-            npy_file.write_header(out, contents.dtype, contents.shape, False)
-        for part in parts:
-            out.write(part.data)
-            advance(part.nbytes)
-        return out.tell()
+    with opened(source) as file:
+        contents, parts = streams.read(file, settings.threads)
+        with progress(contents.byte_length) as advance, target.open("wb") as out:
+            if contents.family == "numpy":
+                npy_file.write_header(out, contents.dtype, contents.shape, False)
+            for part in parts:
+                write_bytes(out, part)
+                advance(part.nbytes)
+        return file.nbytes

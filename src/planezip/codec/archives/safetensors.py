@@ -1,77 +1,87 @@
 """Archives that are safetensors files: every tensor a stream, the manifest in the metadata."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from planezip.codec.archives import manifest, safetensors_file
-from planezip.codec.archives.manifest import KEY, Entry, Manifest, RawHash
-from planezip.codec.archives.pieces import map_path, pieces
-from planezip.codec.archives.restoring import restore_into
-from planezip.codec.archives.safetensors_file import DTYPES, Tensor
+from planezip.codec.archives import manifest, safetensors_file, safetensors_writer, streams
+from planezip.codec.archives.manifest import KEY, Entry, Metadata
+from planezip.codec.archives.names import escaped, unescaped
+from planezip.codec.archives.pieces import pieces
+from planezip.codec.archives.region import Region, opened
+from planezip.codec.archives.safetensors_file import Kind, Tensor, checked_bytes
 from planezip.codec.archives.settings import Progress, Settings
-from planezip.codec.streaming import write_stream
+from planezip.codec.archives.streams import Stored
 from planezip.errors import CorruptStreamError, InputError
 
 
 def compress(source: Path, target: Path, settings: Settings, progress: Progress) -> int:
-    """Write an archive of a safetensors file; return the bytes of its tensors."""
-    tensors, metadata = safetensors_file.parse(map_path(source))
-    if KEY in metadata:
-        raise InputError(f"{source} is a PlaneZip archive already")
-    total = sum(tensor.data.nbytes for tensor in tensors.values())
-    entries = {}
-    with progress(total) as advance, pieces(target.parent) as aside:
-        for name, tensor in tensors.items():
-            bits = settings.symbol_bits or (16 if tensor.dtype in ("BF16", "F16") else 32)
-            size = write_stream(
-                aside.file, tensor.data.data, settings.codec, bits, settings.threads, advance
-            )
-            aside.end(size)
-            digest = RawHash().update(tensor.data).hexdigest()
-            entries[name] = Entry(tensor.dtype, tensor.shape, digest)
-        streams = zip(tensors, aside.mapped(), strict=True)
-        compressed = {name: Tensor("U8", (data.nbytes,), data) for name, data in streams}
-        about = manifest.to_json(Manifest(entries)).decode()
-        safetensors_file.write(target, compressed, {**metadata, KEY: about})
-    return total
+    """Write an archive of a safetensors file; return the bytes read."""
+    with opened(source) as file, pieces(target.parent) as aside:
+        tensors, metadata = safetensors_file.parse(file)
+        manifest.refuse_archives(source, lambda: _stored(tensors, metadata))
+        with _named(f"cannot make an archive of {source}"):
+            safetensors_writer.check_writable(tensors)
+        total = sum(tensor.data.nbytes for tensor in tensors.values())
+        entries: dict[str, Entry] = {}
+        kinds: dict[str, Kind] = {}
+        with progress(total) as advance:
+            for name, tensor in tensors.items():
+                digest = streams.write(
+                    aside.file, tensor.data, tensor.symbol_bits, settings, advance
+                )
+                entries[name] = Entry(tensor.dtype, tensor.shape, digest)
+                kinds[name] = "U8", (aside.end().nbytes,)
+        about = {escaped(key, KEY): value for key, value in (metadata or {}).items()}
+        about[KEY] = manifest.to_json(entries, metadata).decode()
+        with _named(f"cannot make an archive of {source}"):
+            safetensors_writer.write(target, kinds, aside.mapped(), about, progress)
+        return file.nbytes
 
 
 def decompress(source: Path, target: Path, settings: Settings, progress: Progress) -> int:
-    """Write the safetensors file that an archive was made of; return the bytes of its tensors.
+    """Write the safetensors file that an archive was made of; return the bytes read.
 
     Raises:
         CorruptStreamError: the archive is damaged.
     """
-    streams, metadata, entries = read(source)
-    total = 0
-    with progress(None) as advance, pieces(target.parent) as aside:
-        for name, entry in entries.items():
-            size = restore_into(aside.file, name, entry, streams[name], settings.threads, advance)
-            if size != manifest.byte_count(entry.shape, DTYPES[entry.dtype][1]):
-                raise CorruptStreamError(f"tensor {name!r} has another size than its shape says")
-            aside.end(size)
-            total += size
-        restored = {
-            name: Tensor(entry.dtype, entry.shape, data)
-            for (name, entry), data in zip(entries.items(), aside.mapped(), strict=True)
-        }
-        safetensors_file.write(target, restored, metadata)
-    return total
+    with opened(source) as file, pieces(target.parent) as aside:
+        tensors, metadata = _stored(*safetensors_file.parse(file))
+        total = sum(stored.byte_length for stored in tensors)
+        with progress(total) as advance:
+            for stored in tensors:
+                stored.restore_into(aside.file, settings.threads, advance)
+                aside.end()
+        kinds = {stored.name: (stored.entry.dtype, stored.entry.shape) for stored in tensors}
+        with _named(f"cannot restore {source}"):
+            safetensors_writer.write(target, kinds, aside.mapped(), metadata, progress)
+        return file.nbytes
 
 
-def read(source: Path) -> tuple[dict[str, manifest.Bytes], dict[str, str], dict[str, Entry]]:
-    """The streams, the metadata of the original, and what the manifest says, by name.
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    """Says what failed when the library cannot write something."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
 
-    Raises:
-        CorruptStreamError: the file is no archive, or damaged.
-    """
-    tensors, metadata = safetensors_file.parse(map_path(source))
-    about = metadata.pop(KEY, None)
-    if about is None:
+
+def read(file: Region) -> list[Stored]:
+    """Every tensor; CorruptStreamError if the file is no archive, or damaged."""
+    return _stored(*safetensors_file.parse(file))[0]
+
+
+def _stored(tensors: dict[str, Tensor], metadata: Metadata) -> tuple[list[Stored], Metadata]:
+    """Every tensor that is stored in an archive's, and the metadata of the original."""
+    if KEY not in (metadata or {}):
         raise CorruptStreamError("a safetensors file, but no PlaneZip archive")
-    entries = manifest.from_json(about, tensors).tensors
-    for name, entry in entries.items():
-        if entry.dtype not in DTYPES:
-            raise CorruptStreamError(f"tensor {name!r} has an unknown element type {entry.dtype!r}")
-        if tensors[name].dtype != "U8":
-            raise CorruptStreamError(f"tensor {name!r} is not a compressed stream")
-    return {name: tensor.data for name, tensor in tensors.items()}, metadata, entries
+    others = dict(metadata or {})
+    about = others.pop(KEY)
+    others = {unescaped(key, KEY): text for key, text in others.items()}
+    entries, original = manifest.from_json(about, tensors, others)
+    stored = [
+        Stored(name, entry, checked_bytes(name, entry.dtype, entry.shape), tensors[name].data)
+        for name, entry in entries.items()
+    ]
+    return stored, original

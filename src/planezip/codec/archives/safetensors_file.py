@@ -1,20 +1,15 @@
-"""Safetensors files: the header read here, so that tensors of any size are memory-mapped; files
-written by the safetensors library.
-"""
+"""Safetensors files, read without the library: tensors of any size stay in the file."""
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from planezip.codec.archives.manifest import byte_count
-from planezip.errors import CorruptStreamError, InputError
-
-Bytes = NDArray[np.uint8]
+from planezip.codec.archives.manifest import Metadata, byte_count
+from planezip.codec.archives.region import Region
+from planezip.codec.format import SymbolBits
+from planezip.errors import CorruptStreamError
 
 DTYPES: Final[dict[str, tuple[str, int]]] = {
     "BOOL": ("bool", 8),
@@ -40,8 +35,11 @@ DTYPES: Final[dict[str, tuple[str, int]]] = {
 }
 """Element type in files -> the library's name for it, and bits of an element."""
 
+Kind = tuple[str, tuple[int, ...]]
+"""Element type and shape."""
+
 _METADATA = "__metadata__"
-_MAX_HEADER_BYTES = 100_000_000  # the library reads no more
+MAX_HEADER_BYTES = 100_000_000  # the library reads no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,12 @@ class Tensor:
 
     dtype: str
     shape: tuple[int, ...]
-    data: Bytes
+    data: Region
+
+    @property
+    def symbol_bits(self) -> SymbolBits:
+        """As for tensors in memory."""
+        return 16 if self.dtype in ("BF16", "F16") else 32
 
 
 _Size = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
@@ -62,27 +65,27 @@ class _Header(msgspec.Struct):
     data_offsets: tuple[int, int]
 
 
-def parse(file: Bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors, views, and the metadata of a safetensors file.
+def parse(file: Region) -> tuple[dict[str, Tensor], Metadata]:
+    """The tensors and the metadata of a safetensors file.
 
     Raises:
         CorruptStreamError: it is none, its header contradicts itself or says something twice, or
             a byte belongs to no tensor or to several.
     """
     size = int.from_bytes(file[:8].tobytes(), "little")
-    if file.nbytes < 8 or size > min(file.nbytes - 8, _MAX_HEADER_BYTES):
+    if file.nbytes < 8 or size > min(file.nbytes - 8, MAX_HEADER_BYTES):
         raise CorruptStreamError("not a safetensors file: its header is not whole")
     body = file[8 + size :]
     try:
         text = file[8 : 8 + size].tobytes()
         header = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-        metadata = msgspec.json.decode(header.pop(_METADATA, b"null"), type=dict[str, str] | None)
+        metadata = msgspec.json.decode(header.pop(_METADATA, b"null"), type=Metadata)
         entries = {name: msgspec.json.decode(raw, type=_Header) for name, raw in header.items()}
         json.loads(text, object_pairs_hook=_check_keys)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise CorruptStreamError(f"not a safetensors file: {error}") from None
     _check_layout(entries, body.nbytes)
-    return {name: _tensor(name, entry, body) for name, entry in entries.items()}, metadata or {}
+    return {name: _tensor(name, entry, body) for name, entry in entries.items()}, metadata
 
 
 def _check_keys(pairs: list[tuple[str, Any]]) -> None:
@@ -109,44 +112,15 @@ def _check_layout(entries: dict[str, _Header], size: int) -> None:
         raise CorruptStreamError(f"{size - at} bytes behind the last tensor belong to none")
 
 
-def _tensor(name: str, entry: _Header, body: Bytes) -> Tensor:
+def _tensor(name: str, entry: _Header, body: Region) -> Tensor:
     begin, end = entry.data_offsets
-    if entry.dtype not in DTYPES:
-        raise CorruptStreamError(f"tensor {name!r} has an unknown element type {entry.dtype!r}")
-    if byte_count(entry.shape, DTYPES[entry.dtype][1]) != end - begin:
+    if checked_bytes(name, entry.dtype, entry.shape) != end - begin:
         raise CorruptStreamError(f"tensor {name!r} has another size than its shape says")
     return Tensor(entry.dtype, entry.shape, body[begin:end])
 
 
-def write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write a safetensors file. The library reads the tensors' bytes where they are.
-
-    Raises:
-        InputError: the library refuses.
-    """
-    from safetensors import SafetensorError, TensorSpec, serialize_file
-
-    def spec(tensor: Tensor) -> Any:
-        data = tensor.data
-        return TensorSpec(
-            dtype=DTYPES[tensor.dtype][0],
-            shape=_library_shape(tensor),
-            data_ptr=data.ctypes.data,
-            data_len=data.nbytes,
-        )
-
-    try:
-        specs = {name: spec(tensor) for name, tensor in tensors.items()}
-        serialize_file(specs, path, metadata=metadata or None)
-    except SafetensorError as error:
-        raise InputError(f"cannot write {path.name} as safetensors: {error}") from None
-
-
-def _library_shape(tensor: Tensor) -> list[int]:
-    """The shape as the library wants it: of 4-bit elements, it counts pairs."""
-    shape = list(tensor.shape)
-    if tensor.dtype == "F4":
-        if not shape or shape[-1] % 2:
-            raise InputError(f"cannot write 4-bit elements in rows of odd length: {tensor.shape}")
-        shape[-1] //= 2
-    return shape
+def checked_bytes(name: str, dtype: str, shape: tuple[int, ...]) -> int:
+    """Bytes of a tensor; CorruptStreamError if there is none of that type and shape."""
+    if dtype not in DTYPES:
+        raise CorruptStreamError(f"tensor {name!r} has an unknown element type {dtype!r}")
+    return byte_count(shape, DTYPES[dtype][1])

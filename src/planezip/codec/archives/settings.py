@@ -1,13 +1,17 @@
 """What the archives' functions are told."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
 from planezip.codec.streaming import Advance
 
-Progress = Callable[[int | None], AbstractContextManager[Advance]]
-"""Begins to show progress, given the bytes to do or None if unknown."""
+
+class Progress(Protocol):
+    """Begins to show progress."""
+
+    def __call__(self, total: int, writing: bool = False) -> AbstractContextManager[Advance]:
+        """Of so many bytes: of the tensors, or, when all is converted, of the file `writing`."""
 
 
 @dataclass(frozen=True, slots=True)
