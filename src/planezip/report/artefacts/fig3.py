@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
+from planezip.records import Precision
 from planezip.records.capture import CODECS
 from planezip.records.measurements import PAPER_MODELS, Measurements
 from planezip.report.artefacts.artefact import Artefact
@@ -18,7 +19,7 @@ def _all_ratios(measured: Measurements) -> list[Ratio]:
     """Every model's ratios, and the geometric means over the five models of the paper."""
     by_model = {m: ratios(c) for m in measured.models() if (c := measured.capture(m))}
     rows = [row for model_rows in by_model.values() for row in model_rows]
-    groups: dict[tuple[str, str], list[float]] = {}
+    groups: dict[tuple[Precision, str], list[float]] = {}
     for row in rows:
         if row.model in PAPER_MODELS:
             groups.setdefault((row.precision, row.codec), []).append(row.ratio)

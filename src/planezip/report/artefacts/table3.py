@@ -53,8 +53,10 @@ def _rows(measured: Measurements) -> list[ProducerOverModels]:
 
 def _row(producer: str, tensors: list[TensorCapture], shares: list[float]) -> ProducerOverModels:
     encoder, encoder_pct = _top(encoder_blocks(tensors, "bf16"))
-    ratios = (ratio_of(tensors, "bf16", codec) for codec in ("zvc", "bx", "planezip"))
-    return ProducerOverModels(producer, min(shares), max(shares), *ratios, encoder, encoder_pct)
+    zvc, bx, planezip = (ratio_of(tensors, "bf16", codec) for codec in ("zvc", "bx", "planezip"))
+    return ProducerOverModels(
+        producer, min(shares), max(shares), zvc, bx, planezip, encoder, encoder_pct
+    )
 
 
 def _top(blocks: Counter[str]) -> tuple[str, float]:

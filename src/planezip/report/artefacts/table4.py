@@ -12,8 +12,6 @@ from planezip.report.predictability import SIGNATURES, error_pct
 from planezip.report.published import paper
 from planezip.report.ratios import ratio_of
 
-ITERATIONS = 3
-
 
 @dataclass(frozen=True, slots=True)
 class Stable:
@@ -46,9 +44,11 @@ def _rows(measured: Measurements) -> list[Stable]:
 
 
 def _row(model: str, trained: Capture | None, random: Capture | None) -> Stable:
-    ratios = [_ratio(trained, i) for i in range(ITERATIONS)]
-    errors = [trained and error_pct(trained, "bf16", s) for s in SIGNATURES]
-    return Stable(model, *ratios, *errors, _ratio(random, 0))
+    first, second, third = (_ratio(trained, i) for i in range(3))
+    tensor, optype, overall = (
+        error_pct(trained, "bf16", s) if trained else None for s in SIGNATURES
+    )
+    return Stable(model, first, second, third, tensor, optype, overall, _ratio(random, 0))
 
 
 def _ratio(capture: Capture | None, iteration: int) -> float | None:
