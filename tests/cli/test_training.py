@@ -2,7 +2,10 @@
 
 import json
 import re
+import shutil
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,17 +14,21 @@ from safetensors.numpy import save_file
 
 import planezip as library
 from planezip.cli.main import COMMANDS
-from planezip.records import Capture, Trace, load
+from planezip.records import Capture, Trace, load, measurements, save
 from planezip.workloads import registry
 from tinynet import tinynet
 from tinytext import tinytext
 
 
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "examples" / "my_file.py"
+
+
 @pytest.fixture
 def tiny(monkeypatch):
-    """resnet50 and gpt2 become networks that train in a blink."""
-    monkeypatch.setitem(registry.WORKLOADS, "resnet50", tinynet)
-    monkeypatch.setitem(registry.WORKLOADS, "gpt2", tinytext)
+    """All workloads become networks that train in a blink."""
+    for name in registry.WORKLOADS:
+        make = tinytext if registry.WORKLOADS[name]().source == "text" else tinynet
+        monkeypatch.setitem(registry.WORKLOADS, name, lambda m=make, n=name: replace(m(), name=n))
 
 
 @pytest.fixture
@@ -182,11 +189,17 @@ def examples(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_examples_in_the_help_work(here, tiny, succeed, photographs, book, name):
+def test_the_examples_in_the_help_work(
+    here, tiny, succeed, photographs, book, name, monkeypatch, trace
+):
+    monkeypatch.setattr(measurements, "PAPER_MODELS", ("resnet50",))
+    monkeypatch.setattr(measurements, "OTHER_MODELS", ("llama",))
+    save(here / "measured" / "resnet50" / "trace.json.gz", trace)
     if name in ("plan", "inspect", "report"):
         succeed("trace", "resnet50", "-o", "trace.json.gz")
     if name == "report":
         succeed("capture", "resnet50", "-o", "capture.json.gz")
+    shutil.copy(DOCUMENTED, here)
     values = np.linspace(0, 1, 5000, dtype=np.float32)
     (here / "values.npy.pz").write_bytes(library.compress(values))
     save_file({"layers.0.weight": values}, "model.safetensors")

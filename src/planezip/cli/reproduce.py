@@ -11,7 +11,6 @@ from planezip.cli import options
     epilog=options.example(
         "planezip reproduce --out out/paper",
         "planezip reproduce --only table1,table3,table4,fig3 --out out/paper",
-        "planezip measure --images photographs --text book.txt --out measured",
         "planezip reproduce --measurements measured --out out/paper",
     )
 )
