@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -75,9 +76,16 @@ def python_documentation(seed: int, length: int) -> Text:
     return Text.from_text(text, seed, length, "the language reference in Python's own help")
 
 
+def tokenise(text: str, learned_on: str | None = None) -> NDArray[np.int64]:
+    """Tokens of a text under the vocabulary learned on it, or on another text."""
+    tokens = np.array(_tokenizer(learned_on or text).encode(text).ids, np.int64)
+    tokens.flags.writeable = False
+    return tokens
+
+
 @lru_cache(maxsize=2)
-def tokenise(text: str) -> NDArray[np.int64]:
-    """Tokens of a text under a byte-level BPE learned on it, at most `VOCABULARY` different ones.
+def _tokenizer(text: str) -> Any:
+    """A byte-level BPE with a vocabulary learned on a text, at most `VOCABULARY` tokens.
 
     A short text yields fewer merges than the vocabulary has room for.
     """
@@ -93,6 +101,4 @@ def tokenise(text: str) -> NDArray[np.int64]:
         show_progress=False,
     )
     tokenizer.train_from_iterator(text.splitlines(keepends=True), trainer)
-    tokens = np.array(tokenizer.encode(text).ids, np.int64)
-    tokens.flags.writeable = False
-    return tokens
+    return tokenizer

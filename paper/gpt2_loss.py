@@ -1,0 +1,53 @@
+"""Does GPT-2 learn in the steps before its capture? Loss on a text that it was not trained on.
+
+    python paper/gpt2_loss.py TRAINING_TEXT OTHER_TEXT [WARM_UP_STEPS]
+
+writes gpt2_loss.csv: mean loss of the next token over sequences of the other text, before and after
+the warm-up that `planezip measure` makes, with the vocabulary learned on the training text.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from common import RESULTS
+
+from planezip.report.csvs import write_csv
+from planezip.report.machine import this_machine
+from planezip.workloads import cache_folder, warmed_up, workload
+from planezip.workloads.language import TOKENS
+from planezip.workloads.text import tokenise
+
+SEQUENCES, STEPS = 32, 300
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Mean loss over `sequences` sequences of 1,024 tokens after so many steps."""
+
+    model: str
+    steps: int
+    sequences: int
+    loss: float
+
+
+def measured(training: Path, other: Path, steps: int) -> Loss:
+    chosen = workload("gpt2")
+    model = warmed_up(
+        chosen, chosen.data(training, 0), steps, batch=None, seed=0, cache=cache_folder()
+    ).model.eval()
+    tokens = torch.from_numpy(tokenise(other.read_text(), training.read_text()).copy())
+    sequences = tokens[: len(tokens) // TOKENS * TOKENS].view(-1, TOKENS)[:SEQUENCES]
+    with torch.no_grad():
+        losses = [float(chosen.loss(model, (tokens[None],))) for tokens in sequences]
+    return Loss("gpt2", steps, len(losses), sum(losses) / len(losses))
+
+
+if __name__ == "__main__":
+    training, other = (Path(argument) for argument in sys.argv[1:3])
+    steps = int(sys.argv[3]) if len(sys.argv) > 3 else STEPS
+    rows = [measured(training, other, count) for count in (0, steps)]
+    write_csv(RESULTS / this_machine().slug / "gpt2_loss.csv", Loss, rows)
+    for row in rows:
+        print(f"after {row.steps} steps: {row.loss:.2f}")
