@@ -19,7 +19,7 @@ from planezip.workloads import cache_folder, warmed_up, workload
 from planezip.workloads.language import TOKENS
 from planezip.workloads.text import tokenise
 
-SEQUENCES, STEPS = 32, 300
+SEQUENCES, STEPS = 16, 300
 
 
 @dataclass(frozen=True, slots=True)
