@@ -1,6 +1,6 @@
 """Measure the rivals on the same inputs, and write CSV, tables and plot.
 
-    python -m benchmarks.codecs [--photographs FOLDER] [RIVAL ...]
+    python -m benchmarks.codecs [--images FOLDER] [--text FILE] [RIVAL ...]
 
 An interrupted run goes on behind the last rival that it finished. Named rivals are measured again
 and replace their rows in the results that are there.
@@ -32,8 +32,9 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "BLOSC_NTHREADS": "1"}
 def main() -> None:
     arguments = _arguments()
     work = ROOT / "out" / "codecs"
-    inputs = work / (arguments.photographs.resolve().name if arguments.photographs else "samples")
-    save_inputs(arguments.photographs, inputs)
+    sources = [path for path in (arguments.images, arguments.text) if path]
+    inputs = work / ("-".join(path.resolve().name for path in sources) or "samples")
+    save_inputs(arguments.images, arguments.text, inputs)
     results = ROOT / "benchmarks" / "results" / this_machine().slug
     for rival in arguments.rivals or RIVALS:
         part = inputs / f"{rival}.csv"
@@ -51,7 +52,8 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.codecs")
-    parser.add_argument("--photographs", type=Path, help="folder of JPEG or PNG files")
+    parser.add_argument("--images", type=Path, help="folder of JPEG or PNG files")
+    parser.add_argument("--text", type=Path, help="text file in UTF-8")
     parser.add_argument("rivals", nargs="*", metavar="RIVAL", help=", ".join(RIVALS))
     arguments = parser.parse_args()
     if unknown := set(arguments.rivals) - set(RIVALS):

@@ -14,12 +14,14 @@ from planezip.cli.main import COMMANDS
 from planezip.records import Capture, Trace, load
 from planezip.workloads import registry
 from tinynet import tinynet
+from tinytext import tinytext
 
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """resnet50 becomes a network that trains in a blink."""
+    """resnet50 and gpt2 become networks that train in a blink."""
     monkeypatch.setitem(registry.WORKLOADS, "resnet50", tinynet)
+    monkeypatch.setitem(registry.WORKLOADS, "gpt2", tinytext)
 
 
 @pytest.fixture
@@ -73,6 +75,42 @@ def test_captures_with_equal_seeds_are_equal(here, tiny, succeed):
 def test_photographs_of_a_folder_are_used(here, tiny, succeed, photographs):
     told = json.loads(succeed("capture", "resnet50", "--images", photographs, "--json"))
     assert told["data"] == "2 photographs of photographs"
+
+
+def test_gpt2_is_traced_as_in_the_paper(succeed):
+    summary = json.loads(succeed("trace", "gpt2", "--json"))["summary"]
+    assert summary["batch"] == 8
+    assert summary["params_millions"] == pytest.approx(124.4, abs=0.05)
+    assert summary["saved_tensors"] == pytest.approx(275, rel=0.02)
+    assert summary["saved_gb"] == pytest.approx(21.2, rel=0.02)
+    assert summary["ops"] == pytest.approx(2115, rel=0.1)
+
+
+@pytest.fixture
+def book(here):
+    (here / "book.txt").write_text(
+        "It was a dark and stormy night; the rain fell in torrents.\n" * 9
+    )
+    return here / "book.txt"
+
+
+def test_a_text_is_used(here, tiny, succeed, book):
+    told = json.loads(succeed("capture", "gpt2", "--text", book, "--iterations", 1, "--json"))
+    assert told["data"] == "book.txt"
+    assert told["batch"] == 1
+
+
+@pytest.mark.parametrize("command", [("capture", "resnet50"), ("demo",)], ids=lambda c: c[0])
+def test_a_text_for_photographs_is_refused(here, tiny, refuse, book, command):
+    line = refuse(*command, "--text", book)
+    assert "resnet50 does not train on a text (--text FILE)" in line
+    assert "give photographs (--images FOLDER)" in line
+
+
+def test_photographs_for_a_text_are_refused(here, tiny, refuse, photographs):
+    line = refuse("capture", "gpt2", "--images", photographs)
+    assert "gpt2 does not train on photographs (--images FOLDER)" in line
+    assert "give a text (--text FILE)" in line
 
 
 def test_unreachable_weights_are_said_on_stderr_and_in_the_capture(here, tiny, planezip):
@@ -144,7 +182,7 @@ def examples(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_examples_in_the_help_work(here, tiny, succeed, photographs, name):
+def test_the_examples_in_the_help_work(here, tiny, succeed, photographs, book, name):
     if name in ("plan", "inspect", "report"):
         succeed("trace", "resnet50", "-o", "trace.json.gz")
     if name == "report":

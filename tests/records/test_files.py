@@ -38,6 +38,31 @@ def test_a_link_in_a_circle_is_named(tmp_path):
         write_atomically(tmp_path / "link", b"new")
 
 
+def test_content_may_be_written_piece_by_piece(tmp_path):
+    def write(file):
+        file.write(b"new and longer")
+        file.seek(0)
+        file.write(b"NEW")
+
+    (tmp_path / "file").write_bytes(b"old")
+    write_atomically(tmp_path / "file", write)
+    assert (tmp_path / "file").read_bytes() == b"NEW and longer"
+    assert names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, ValueError])
+def test_content_that_fails_half_way_replaces_nothing(tmp_path, failure):
+    def write(file):
+        file.write(b"half")
+        raise failure
+
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(failure):
+        write_atomically(tmp_path / "file", write)
+    assert (tmp_path / "file").read_bytes() == b"old"
+    assert names(tmp_path) == ["file"]
+
+
 def test_a_pipe_is_written_to_and_stays(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     read = []

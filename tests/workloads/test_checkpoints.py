@@ -1,6 +1,8 @@
 """Checkpoints of a warm-up: whole and fitting, or ignored with a note and nothing touched."""
 
 import copy
+import errno
+import io
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,7 +44,17 @@ def progress() -> Progress:
     return Progress((0.5, 0.25, 0.125), model.state_dict(), optimizer.state_dict())
 
 
-WHOLE = progress().to_bytes()
+def written(whole: Progress) -> bytes:
+    file = io.BytesIO()
+    whole.write(file)
+    return file.getvalue()
+
+
+def read(data: bytes) -> Progress | None:
+    return Progress.read(io.BytesIO(data))
+
+
+WHOLE = written(progress())
 
 
 def flat(state: Any) -> list[Any]:
@@ -62,7 +74,7 @@ def states(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> list[Any
 
 def test_progress_is_restored_whole() -> None:
     restored = fresh()
-    held = Progress.from_bytes(WHOLE)
+    held = read(WHOLE)
     assert held is not None
     assert held.losses == (0.5, 0.25, 0.125)
     assert held.restore(*restored)
@@ -74,18 +86,58 @@ def test_progress_is_restored_whole() -> None:
 def test_no_flipped_bit_is_accepted(bit: int) -> None:
     damaged = bytearray(WHOLE)
     damaged[bit // 8] ^= 1 << bit % 8
-    assert Progress.from_bytes(bytes(damaged)) is None
+    assert read(bytes(damaged)) is None
 
 
 @given(st.integers(0, len(WHOLE) - 1))
 def test_nothing_truncated_is_accepted(length: int) -> None:
-    assert Progress.from_bytes(WHOLE[:length]) is None
+    assert read(WHOLE[:length]) is None
 
 
 @given(st.binary(max_size=64))
 def test_nothing_foreign_is_accepted(data: bytes) -> None:
-    assert Progress.from_bytes(data) is None
-    assert Progress.from_bytes(WHOLE + data) is None or not data
+    assert read(data) is None
+    assert read(WHOLE + data) is None or not data
+
+
+class Failing(io.BytesIO):
+    """A file that fails after some writes."""
+
+    def __init__(self, failure: BaseException, writes: int) -> None:
+        super().__init__()
+        self.failure, self.writes = failure, writes
+
+    def write(self, data: Any) -> int:
+        self.writes -= 1
+        if self.writes < 0:
+            raise self.failure
+        return super().write(data)
+
+
+@pytest.mark.parametrize("writes", [0, 1, 3, 9])
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left")])
+def test_what_stops_the_writing_is_what_the_caller_sees(
+    failure: BaseException, writes: int
+) -> None:
+    """Torch would make a RuntimeError of either."""
+    with pytest.raises(type(failure)) as caught:
+        progress().write(Failing(failure, writes))
+    assert caught.value is failure
+
+
+def test_no_copy_of_the_whole_is_made() -> None:
+    """Nothing that is written at once is larger than the largest tensor."""
+    largest = 0
+
+    class Watching(io.BytesIO):
+        def write(self, data: Any) -> int:
+            nonlocal largest
+            largest = max(largest, len(data))
+            return super().write(data)
+
+    weights = {str(i): torch.ones(10_000) for i in range(20)}
+    Progress((), weights, {}).write(Watching())
+    assert largest == 40_000
 
 
 class Unreadable:
@@ -155,7 +207,7 @@ def test_a_forged_checkpoint_is_ignored_with_a_note(
 ) -> None:
     """Their checksums are right."""
     checkpoints = Checkpoints(tmp_path, "small", "identity")
-    checkpoints.path(STEPS).write_bytes(forge(progress()).to_bytes())
+    checkpoints.path(STEPS).write_bytes(written(forge(progress())))
     current = fresh()
     before = states(*current)
     losses, notes = checkpoints.resume(STEPS, *current)
@@ -171,8 +223,8 @@ def test_something_else_with_a_right_checksum_is_ignored(
     save = torch.save
     with monkeypatch.context() as patch:
         patch.setattr(torch, "save", lambda _, file: save(held, file))
-        data = progress().to_bytes()
-    assert Progress.from_bytes(data) is None
+        data = written(progress())
+    assert read(data) is None
 
 
 def test_the_checkpoint_before_a_damaged_one_is_used(tmp_path: Path) -> None:

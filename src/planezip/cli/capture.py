@@ -11,6 +11,7 @@ from planezip.cli import options
     epilog=options.example(
         "planezip capture resnet50 --warmup-steps 8 -o capture.json.gz",
         "planezip capture resnet50 --pretrained --images photographs -o capture.json.gz",
+        "planezip capture my_file.py:make_step -o capture.json.gz",
         "planezip capture gpt2 --text book.txt -o capture.json.gz",
     )
 )
@@ -39,8 +40,9 @@ def command(
 ) -> None:
     """Train MODEL on real photographs or text and compress every saved activation with every codec.
 
-    Runs on the CPU, in FP32, with updates of the weights. BF16 sizes are those of the same tensors
-    rounded to BF16; a model that computes in mixed precision itself is captured as it is.
+    MODEL is a workload's name or file.py:function, as for `planezip trace`. Runs on the CPU, in
+    FP32, with updates of the weights. BF16 sizes are those of the same tensors rounded to BF16; a
+    model that computes in mixed precision itself is captured as it is.
     """
     from planezip.cli.descriptions import capture_description
     from planezip.cli.output import print_grids, print_json

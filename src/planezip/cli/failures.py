@@ -31,6 +31,8 @@ EXTRA_OF = {
     "timm": "train",
     "PIL": "train",
     "sklearn": "train",
+    "tokenizers": "train",
+    "transformers": "train",
     "jinja2": "report",
     "matplotlib": "report",
 }

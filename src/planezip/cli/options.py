@@ -19,9 +19,29 @@ capture = click.option(
     type=click.Path(path_type=Path),
     help="Compression ratios, as `planezip capture` writes them; without it nothing compresses.",
 )
+measurements = click.option(
+    "--measurements",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="What `planezip measure` wrote.  [default: what comes with the package]",
+)
 
 platform = click.option(
     "--platform", default="B", show_default=True, help="A (RTX 2080 Ti, FP32) or B (A100, BF16)."
+)
+
+
+images = click.option(
+    "--images",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="JPEG and PNG photographs.  [default: the two that scikit-learn ships]",
+)
+text = click.option(
+    "--text",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Text in UTF-8 for language models.  [default: the language reference in Python's help]",
 )
 
 
@@ -103,16 +123,12 @@ def captures(warmup_steps: int) -> Callable[[Command], Command]:
                 is_flag=True,
                 help="Start from timm's trained weights if the hub or its cache is reachable.",
             ),
-            click.option(
-                "--images",
-                metavar="FOLDER",
-                type=click.Path(path_type=Path),
-                help="JPEG and PNG photographs.  [default: the two that scikit-learn ships]",
-            ),
+            text,
+            images,
             click.option(
                 "--batch",
                 type=click.IntRange(1, LARGEST_BATCH),
-                help="Items in a captured batch.  [default: 8]",
+                help="Items in a captured batch.  [default: 8 photographs or 1 sequence of tokens]",
             ),
         ):
             command = option(command)

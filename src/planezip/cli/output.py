@@ -12,7 +12,7 @@ from rich.text import Text
 
 from planezip.report.grid import Grid, print_grid
 
-WIDTH = 110  # of the tables when stdout is no terminal
+WIDTH = 120  # of the tables when stdout is no terminal
 
 Advance = Callable[[int, int | None], None]
 """Called with (done, total); a total of None is not known yet."""

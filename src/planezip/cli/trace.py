@@ -11,20 +11,23 @@ from planezip.cli import options
     epilog=options.example(
         "planezip trace resnet50 -o trace.json.gz",
         "planezip trace resnet50 --batch 32 --json",
+        "planezip trace my_file.py:make_step",
     )
 )
 @click.argument("model")
 @click.option(
     "--batch",
     type=click.IntRange(1, options.LARGEST_BATCH),
-    help="Items in the batch.  [default: the paper's]",
+    help="Items in the batch.  [default: the paper's, or your function's]",
 )
 @options.output("the trace")
 @options.as_json
 def command(model: str, batch: int | None, output: Path | None, as_json: bool) -> None:
     """Record one training iteration of MODEL: forward, backward and optimizer step.
 
-    Runs on the meta device, which propagates shapes without data: no memory is too small.
+    MODEL is a workload's name or file.py:function, where the function returns a torch.nn.Module and
+    a function that computes its loss. Runs on tensors that have shapes but no data: no memory is
+    too small.
     """
     from planezip.cli.output import print_grids, print_json
     from planezip.cli.training import trace_model

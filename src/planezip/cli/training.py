@@ -14,6 +14,7 @@ from planezip.workloads import (
     Prepared,
     Workload,
     cache_folder,
+    user_step,
     warmed_up,
     with_pretrained_weights,
     workload,
@@ -46,6 +47,10 @@ class CaptureOptions:
 
 def data_source(name: str, images: Path | None, text: Path | None) -> Path | None:
     """Which of the two the workload trains on; InputError if the other one is given."""
+    if user_step(name):
+        if images or text:
+            raise InputError(f"{name} brings its own data along; leave out --images and --text")
+        return None
     needed = workload(name).source
     given = {"images": images, "text": text}
     for other, path in given.items():
@@ -55,7 +60,11 @@ def data_source(name: str, images: Path | None, text: Path | None) -> Path | Non
 
 
 def trace_model(name: str, batch: int | None = None) -> Trace:
-    """One training iteration of a workload on the meta device, by default at the paper's batch."""
+    """One training iteration without data, by default at the paper's batch."""
+    if step := user_step(name):
+        from planezip.cli.user import trace_user
+
+        return trace_user(step, batch)
     chosen = workload(name)
     size = batch or chosen.batch
     with chosen.without_data(size) as (model, items):
@@ -71,6 +80,10 @@ def trace_model(name: str, batch: int | None = None) -> Trace:
 
 def capture_model(name: str, options: CaptureOptions) -> Capture:
     """Prepare the weights, then train on real batches and compress what is saved."""
+    if step := user_step(name):
+        from planezip.cli.user import capture_user
+
+        return capture_user(step, options)
     chosen = workload(name)
     data = chosen.data(options.source, options.seed)
     prepared, notes = _prepare(chosen, data, options)
@@ -87,7 +100,7 @@ def capture_model(name: str, options: CaptureOptions) -> Capture:
             data=data.description,
             notes=(*notes, *prepared.notes),
             seed=options.seed,
-            on_tensor=_counted(advance, options.iterations),
+            on_tensor=counted(advance, options.iterations),
         )
 
 
@@ -120,7 +133,7 @@ def _prepare(
     return prepared, notes
 
 
-def _counted(advance: Advance, iterations: int) -> Callable[[int, int], None]:
+def counted(advance: Advance, iterations: int) -> Callable[[int, int], None]:
     """Progress in tensors; how many an iteration has is known after the first."""
     per_iteration = 0
 

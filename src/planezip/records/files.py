@@ -4,16 +4,21 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from planezip.errors import InputError
 
 _PERMISSIONS = 0o777
 
 
-def write_atomically(path: str | Path, data: bytes) -> None:
+Content = bytes | Callable[[BinaryIO], object]
+"""What a file is to hold, or what writes it there, piece by piece."""
+
+
+def write_atomically(path: str | Path, data: Content) -> None:
     """Write through a temporary file and a rename, so that a partial file never replaces a whole.
 
     A symbolic link is followed, what it leads to is replaced; a replaced file hands on its
@@ -25,7 +30,7 @@ def write_atomically(path: str | Path, data: bytes) -> None:
     write_together({Path(path): data})
 
 
-def write_together(files: Mapping[Path, bytes]) -> None:
+def write_together(files: Mapping[Path, Content]) -> None:
     """Like `write_atomically` for files that belong together: nothing appears before all can.
 
     Raises:
@@ -51,7 +56,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
 class _Written:
     """The content of one file, on disk under a temporary name beside the final one."""
 
-    def __init__(self, path: Path, data: bytes, folders: list[Path]) -> None:
+    def __init__(self, path: Path, data: Content, folders: list[Path]) -> None:
         self.path, self._data = path, data
         self._temporary: Path | None = None
         self._target = path
@@ -71,8 +76,8 @@ class _Written:
         descriptor, name = tempfile.mkstemp(dir=self._target.parent, prefix=".planezip-")
         self._temporary = Path(name)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(self._data)
+            with os.fdopen(descriptor, "w+b") as file:
+                self._fill(file)
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(name, permissions)
@@ -86,7 +91,13 @@ class _Written:
             self._temporary = None
         else:
             with open(os.open(self.path, os.O_WRONLY), "wb") as device:
-                device.write(self._data)
+                self._fill(device)
+
+    def _fill(self, file: BinaryIO) -> None:
+        if callable(self._data):
+            self._data(file)
+        else:
+            file.write(self._data)
 
     def vanish(self) -> None:
         if self._temporary:

@@ -34,6 +34,7 @@ def capture_steps(
     weights: str,
     data: str,
     notes: Sequence[str] = (),
+    batch_size: int | None = None,
     seed: int = 0,
     codec: Codec | None = None,
     on_tensor: OnTensor | None = None,
@@ -50,6 +51,7 @@ def capture_steps(
         compute_loss, model, optimizer: as for `trace_step`, on the CPU.
         batches: one for every iteration.
         name, weights, data, notes: what the capture says of itself.
+        batch_size: items in a batch; by default the first dimension of its first tensor.
         seed: of the random operators in the model.
         codec: the compressor; by default this package's.
         on_tensor: told of every tensor.
@@ -72,7 +74,15 @@ def capture_steps(
             check_batch(batch)
             check_contents(batch)
             meter = _Meter(codec, index, on_tensor)
-            step = trace_step(compute_loss, model, optimizer, batch, name=name, observer=meter)
+            step = trace_step(
+                compute_loss,
+                model,
+                optimizer,
+                batch,
+                name=name,
+                batch_size=batch_size,
+                observer=meter,
+            )
             losses.append(_finite(float(step.loss), index))
             iterations.append(_tensor_captures(step.trace, meter.sizes))
             traces.append(step.trace)

@@ -8,6 +8,12 @@ from torch._C._autograd import _get_sequence_nr
 from torch._ops import OpOverload
 from torch.autograd.graph import saved_tensors_hooks
 
+from planezip.errors import InputError
+
+
+class ModifiedError(InputError, RuntimeError):
+    """The model changes in place what backward needs; torch would raise a RuntimeError."""
+
 
 class _Packed(NamedTuple):
     tensor: torch.Tensor
@@ -69,7 +75,7 @@ class SavedTensorHooks:
     def _unpack(self, packed: _Packed) -> torch.Tensor:
         # Autograd makes this check itself when there are no hooks.
         if packed.tensor._version != packed.version:
-            raise RuntimeError(
+            raise ModifiedError(
                 f"a tensor of shape {tuple(packed.tensor.shape)} that backward needs has been "
                 "modified by an in-place operation after it was saved"
             )

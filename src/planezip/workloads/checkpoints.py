@@ -16,7 +16,8 @@ from planezip.workloads.progress import Progress
 class Checkpoints:
     """The checkpoints of one training run, which everything that decides its course identifies.
 
-    Files are called `<model>-<digest of the identity>-<steps>.pt` and hold `Progress.to_bytes`.
+    Files are called `<model>-<digest of the identity>-<steps>.pt` and hold what `Progress.write`
+    writes.
     """
 
     def __init__(self, folder: Path, model: str, identity: object) -> None:
@@ -28,7 +29,7 @@ class Checkpoints:
 
     def save(self, progress: Progress) -> None:
         """Write atomically; InputError if the folder cannot be written."""
-        write_atomically(self.path(len(progress.losses)), progress.to_bytes())
+        write_atomically(self.path(len(progress.losses)), progress.write)
 
     def discard(self, steps: int) -> None:
         """Remove the checkpoint after so many steps, if there is one that can be removed."""
@@ -85,6 +86,9 @@ def cache_folder() -> Path | None:
 def _read(path: Path) -> Progress | None:
     try:
         # A pipe of that name would be waited for.
-        return Progress.from_bytes(path.read_bytes()) if path.is_file() else None
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return Progress.read(file)
     except OSError:
         return None

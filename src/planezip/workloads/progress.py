@@ -1,14 +1,14 @@
-"""How far a training has come, as bytes that are either whole and fitting or refused."""
+"""How far a training has come, in a file that is either whole and fitting or refused."""
 
-import io
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, BinaryIO, Self, cast
 
 import torch
 import xxhash
 
 _CHECKSUM_BYTES = 16
+_PIECE_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -24,22 +24,38 @@ class Progress:
     model: dict[str, Any]
     optimizer: dict[str, Any]
 
-    def to_bytes(self) -> bytes:
-        """The 16-byte XXH3-128 checksum of what torch.save writes, then that."""
-        data = io.BytesIO()
+    def write(self, file: BinaryIO) -> None:
+        """The 16-byte XXH3-128 checksum of what torch.save writes, then that, tensor by tensor.
+
+        Args:
+            file: empty, and able to go back to its beginning.
+        """
+        file.write(bytes(_CHECKSUM_BYTES))
+        sink = _Sink(file)
         parts = {"model": self.model, "optimizer": self.optimizer}
-        torch.save({"losses": list(self.losses), **parts}, data)
-        return xxhash.xxh3_128_digest(data.getvalue()) + data.getvalue()
+        try:
+            torch.save({"losses": list(self.losses), **parts}, cast(BinaryIO, sink))
+        except RuntimeError:
+            # What torch makes of a disk that is full, or of Ctrl-C.
+            if sink.failure is None:
+                raise
+            raise sink.failure from None
+        file.seek(0)
+        file.write(sink.checksum.digest())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Self | None:
-        """What `to_bytes` wrote; None unless every bit of it is there."""
-        checksum, payload = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
+    def read(cls, file: BinaryIO) -> Self | None:
+        """What `write` wrote; None unless every bit of it is there."""
+        checksum = xxhash.xxh3_128()
+        expected = file.read(_CHECKSUM_BYTES)
+        while piece := file.read(_PIECE_BYTES):
+            checksum.update(piece)
         # Checked first: torch does not notice every flipped bit.
-        if xxhash.xxh3_128_digest(payload) != checksum:
+        if checksum.digest() != expected:
             return None
+        file.seek(_CHECKSUM_BYTES)
         try:
-            held = torch.load(io.BytesIO(payload), weights_only=True)
+            held = torch.load(file, weights_only=True)
             return cls(tuple(held["losses"]), held["model"], held["optimizer"])
         except Exception:  # a forged file may fail in any way that pickles can
             return None
@@ -57,6 +73,26 @@ class Progress:
             return False
         model.load_state_dict(self.model)
         return True
+
+
+class _Sink:
+    """A file for torch.save that sums up what passes and remembers why it could not be written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.checksum = xxhash.xxh3_128()
+        self.failure: BaseException | None = None
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        try:
+            self.checksum.update(data)
+            return self._file.write(data)
+        except BaseException as error:
+            self.failure = error
+            raise
+
+    def flush(self) -> None:
+        self._file.flush()
 
 
 def _are_losses(losses: tuple[Any, ...]) -> bool:

@@ -1,7 +1,7 @@
 """Table III: saved activations of the five models by producing operator, in BF16."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planezip.records import TensorCapture
@@ -69,21 +69,19 @@ def _grid(rows: Sequence[ProducerOverModels]) -> Grid:
         "Saved activations of the five models by producing operator, BF16",
         ("producer", "share %", "paper", "ZVC", "paper", "BX", "paper", "PlaneZip", "paper",
          "top encoder", "paper"),
-        list(map(_line, rows)),
+        [_line(row) for row in rows],
         note="Ratios are weighted by bytes over all five models.",
     )  # fmt: skip
 
 
-def _line(row: ProducerOverModels) -> Iterable[str]:
+def _line(row: ProducerOverModels) -> list[str]:
     theirs = paper().producers.get(row.producer)
-    yield row.producer
-    yield f"{row.share_min_pct:.0f}–{row.share_max_pct:.0f}"
-    yield theirs.share if theirs else "–"
+    line = [row.producer, f"{row.share_min_pct:.0f}–{row.share_max_pct:.0f}"]
+    line.append(theirs.share if theirs else "–")
     for name in ("zvc", "bx", "planezip"):
-        yield number(getattr(row, name))
-        yield number(getattr(theirs, name, None))
-    yield f"{ENCODERS[row.top_encoder]} ({row.top_encoder_pct:.0f}%)"
-    yield theirs.top if theirs else "–"
+        line += [number(getattr(row, name)), number(getattr(theirs, name, None))]
+    line.append(f"{ENCODERS[row.top_encoder]} ({row.top_encoder_pct:.0f}%)")
+    return [*line, theirs.top if theirs else "–"]
 
 
 TABLE3 = Artefact(

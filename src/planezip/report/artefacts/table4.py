@@ -74,7 +74,7 @@ def _line(row: Stable) -> list[str]:
     return [
         model_title(row.model),
         "/".join(number(ratio) for ratio in ratios),
-        "/".join(number(ratio) for ratio in theirs.ratio_per_iteration) if theirs else "–",
+        number(theirs.ratio_per_iteration[0] if theirs else None),
         number(row.err_tensor_pct, 1),
         number(getattr(theirs, "tensor_error_pct", None), 1),
         number(row.err_optype_pct, 1),
