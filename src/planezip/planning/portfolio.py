@@ -24,12 +24,17 @@ REPLAN_LIMIT = 16
 
 
 class Planner:
-    """Shared state of all plans for one (trace, platform): what every candidate starts from."""
+    """Shared state of all plans for one (trace, platform): what every candidate starts from.
 
-    def __init__(self, problem: Problem) -> None:
+    Args:
+        kept: what a replay recomputes stays until its own last use, unless the plan frees it for
+            want of memory. The paper's planner frees it after the replay.
+    """
+
+    def __init__(self, problem: Problem, kept: bool = False) -> None:
         self.problem = problem
         self.layout = Layout(problem)
-        self._costs = ReplayCosts(problem)
+        self._costs = ReplayCosts(problem, kept)
 
     def draft(self) -> Draft:
         """A draft that keeps everything."""
@@ -187,4 +192,5 @@ def _lay_out(
         steps=program.steps,
         swaps=place_prefetches(program, problem.bytes, budget_bytes),
         scratch=program.scratch,
+        stays=draft.stays,
     )
