@@ -63,7 +63,11 @@ class Bench:
         key = (chosen.policy.name, budget_bytes)
         if key not in self._plans:
             self._plans[key] = best_plan(
-                self.planner, chosen.policy, budget_bytes, self._planned(chosen), self._simulator.run
+                self.planner,
+                chosen.policy,
+                budget_bytes,
+                self._planned(chosen),
+                self._simulator.run,
             )
         return self._plans[key]
 
