@@ -105,6 +105,14 @@ def latest_first(program, bytes_of, budget_bytes):
     return tuple(swaps)
 
 
+class IdleInOperators(Problem):
+    def _find_candidates(self):
+        return {
+            t: replace(c, idle_s=float(c.first_backward_use - c.last_forward_use))
+            for t, c in super()._find_candidates().items()
+        }
+
+
 place = portfolio.place_prefetches
 
 
@@ -121,6 +129,7 @@ CHOICES = {
     "convolution backward ignores groups": {"trace": each_op(groups_ignored)},
     "activation gradients outside the budget": {"trace": gradients_outside},
     "drop score without idle time": {"problem": WithoutIdle},
+    "idle time counted in operators": {"problem": IdleInOperators},
     "drops charged once": {"patches": [(ReplayCosts, "charge_s", charged_once)]},
     "no test whether a replay fits": {
         "patches": [(algorithm1._ReplayRoom, "fits", lambda self, t, budget: True)]

@@ -39,7 +39,10 @@ jobs = click.option(
 )
 
 platform = click.option(
-    "--platform", default="B", show_default=True, help="A (RTX 2080 Ti, FP32) or B (A100, BF16)."
+    "--platform",
+    default="B",
+    show_default=True,
+    help="A (RTX 2080 Ti, FP32), B (A100), rtx4090, h100-pcie, h100-sxm, h200, gh200 or b200.",
 )
 
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from planezip.planning import Planner, Problem
-from planezip.records import Platform, platform
+from planezip.records import PAPER_PLATFORMS, Platform, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
-from planezip.report.artefacts.fig4 import PLATFORMS
 from planezip.report.grid import Grid, number
 from planezip.report.published import paper
 from planezip.report.study import Study
@@ -51,7 +50,7 @@ def _rows(study: Study) -> list[TensorCost]:
         row
         for model in study.models()
         if model in PAPER_MODELS
-        for name in PLATFORMS
+        for name in PAPER_PLATFORMS
         for row in _costs(study, model, platform(name))
     ]
 

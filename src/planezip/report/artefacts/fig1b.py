@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from planezip.planning import Problem
-from planezip.records import Platform, platform
+from planezip.records import PAPER_PLATFORMS, Platform, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
-from planezip.report.artefacts.fig4 import PLATFORMS
 from planezip.report.grid import Grid, number
 from planezip.report.names import CODECS, model_title
 from planezip.report.published import paper
@@ -36,7 +35,7 @@ def _rows(study: Study) -> list[Movable]:
     rows = []
     for model in study.models():
         trace, source = study.trace(model), study.source(model)
-        for name in PLATFORMS if model in PAPER_MODELS else ():
+        for name in PAPER_PLATFORMS if model in PAPER_MODELS else ():
             on = platform(name)
             problem = Problem(trace, on)
             rows.append(Movable(model, name, NONE, movable_pct(problem, on, {})))
@@ -61,7 +60,7 @@ def _grid(rows: Sequence[Movable]) -> Grid:
     models = list(dict.fromkeys(r.model for r in rows))
     codecs = list(dict.fromkeys(r.codec for r in rows))
     lines = []
-    for name in PLATFORMS:
+    for name in PAPER_PLATFORMS:
         for codec in codecs:
             mine = {m: found[m, name, codec] for m in models if (m, name, codec) in found}
             gains = [share / found[m, name, NONE] for m, share in mine.items()]

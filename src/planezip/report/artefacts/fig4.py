@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import mean
 
 from planezip.planning import POLICIES
-from planezip.records import platform, platforms
+from planezip.records import PAPER_PLATFORMS, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.grid import Grid, number
@@ -14,14 +14,12 @@ from planezip.report.published import paper
 from planezip.report.rows import Row
 from planezip.report.study import BUDGETS_PCT, Study, Task
 
-PLATFORMS = ("A", "B")
-
 
 def _tasks(study: Study) -> list[Task]:
     return [
         Task(model, platform(name), budget, policy)
         for model in study.models()
-        for name in PLATFORMS
+        for name in PAPER_PLATFORMS
         for budget in BUDGETS_PCT
         for policy in POLICIES
     ]
@@ -44,7 +42,7 @@ def overheads(rows: Sequence[Row], name: str, budget: float, policy: str) -> dic
 def _grid(rows: Sequence[Row]) -> Grid:
     models = [m for m in PAPER_MODELS if any(r.model == m for r in rows)]
     lines = []
-    for name in PLATFORMS:
+    for name in PAPER_PLATFORMS:
         for budget in BUDGETS_PCT:
             for policy, title in TITLES.items():
                 found = overheads(rows, name, budget, policy)
@@ -80,7 +78,7 @@ def _equal_note(rows: Sequence[Row]) -> str:
 def _plot(rows: Sequence[Row]) -> dict[str, bytes]:
     from planezip.report.figures.budgets import budgets_figure
 
-    titles = {name: platforms()[name].gpu for name in PLATFORMS}
+    titles = {name: platform(name).gpu for name in PAPER_PLATFORMS}
     return budgets_figure(rows, titles)
 
 

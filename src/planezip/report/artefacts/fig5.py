@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planezip.records import platform
+from planezip.records import PAPER_PLATFORMS, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
-from planezip.report.artefacts.fig4 import PLATFORMS
 from planezip.report.grid import Grid, number
 from planezip.report.names import VARIANTS
 from planezip.report.published import paper
@@ -30,7 +29,7 @@ def _tasks(study: Study) -> list[Task]:
         Task(model, platform(name), BUDGET_PCT, policy)
         for model in PAPER_MODELS
         if model in study.models()
-        for name in PLATFORMS
+        for name in PAPER_PLATFORMS
         for policy in ABLATION
     ]
 
@@ -39,7 +38,7 @@ def _rows(study: Study) -> list[MeanOverhead]:
     study.run(_tasks(study))
     return [
         MeanOverhead(name, policy, study.mean_overhead_pct(platform(name), BUDGET_PCT, policy))
-        for name in PLATFORMS
+        for name in PAPER_PLATFORMS
         for policy in ABLATION
     ]
 
@@ -49,13 +48,13 @@ def _grid(rows: Sequence[MeanOverhead]) -> Grid:
     lines = []
     for policy in ABLATION:
         line = [VARIANTS[policy]]
-        for name in PLATFORMS:
+        for name in PAPER_PLATFORMS:
             line.append(number(found.get((name, policy)), 1))
             line.append(number(paper().figure5[name].get(policy), 1))
         lines.append(line)
     return Grid(
         "Mean overhead in % at a budget of 30 %",
-        ("policy", *(h for name in PLATFORMS for h in (name, "paper"))),
+        ("policy", *(h for name in PAPER_PLATFORMS for h in (name, "paper"))),
         lines,
         strong=ABLATION.index("planezip"),
     )

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from statistics import mean
 
 from planezip.planning import POLICIES
-from planezip.records import platform
+from planezip.records import PAPER_PLATFORMS, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
-from planezip.report.artefacts.fig4 import PLATFORMS
 from planezip.report.grid import Grid, number
 from planezip.report.names import POLICIES as TITLES
 from planezip.report.study import BUDGETS_PCT, Study, Task
@@ -37,7 +36,7 @@ def _tasks(study: Study) -> list[Task]:
         Task(model, platform(name), budget, policy, kept)
         for kept in SEMANTICS.values()
         for model in study.models()
-        for name in PLATFORMS
+        for name in PAPER_PLATFORMS
         for budget in BUDGETS_PCT
         for policy in POLICIES
     ]
@@ -63,7 +62,7 @@ def _grid(rows: Sequence[Semantics]) -> Grid:
         (r.platform, r.budget_pct, r.policy, r.semantics, r.model): r.overhead_pct for r in rows
     }
     lines = []
-    for name in PLATFORMS:
+    for name in PAPER_PLATFORMS:
         for budget in (50.0, 30.0):
             for policy, title in TITLES.items():
                 line = [f"{name} {budget:g}%", title]
