@@ -41,9 +41,12 @@ class Scores:
         if not self._candidates:
             return None
         peak = draft.peak
-        idle = (problem.last_forward_uses < peak) & (peak < draft.back)
-        evict = np.where(idle, self._evict, np.inf)
+        evict = self._evict
         k = int(evict.argmin())
+        if not problem.last_forward_uses[k] < peak < draft.back[k]:  # mostly it is idle there
+            idle = (problem.last_forward_uses < peak) & (peak < draft.back)
+            evict = np.where(idle, evict, np.inf)
+            k = int(evict.argmin())
         best, action = float(evict[k]), self._action(k)
         if self._any_free:
             early = (draft.back <= peak) & (peak < problem.first_backward_uses)

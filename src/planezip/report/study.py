@@ -66,13 +66,15 @@ class Study(Measurements):
     def run(self, tasks: Iterable[Task], progress: Progress | None = None) -> None:
         """Plan and simulate what has not been yet."""
         missing = [t for t in dict.fromkeys(tasks) if t not in self._rows and self.can(t)]
+        if not missing:
+            return
         groups: dict[tuple[str, Platform, bool, float], list[Task]] = {}
         for task in missing:
             groups.setdefault((task.model, task.platform, task.kept, task.budget_pct), []).append(
                 task
             )
         batches = list(groups.values())
-        jobs = min(self.jobs or len(os.sched_getaffinity(0)), max(1, len(batches)))
+        jobs = min(self.jobs or len(os.sched_getaffinity(0)), len(batches))
         work = _Work(Study(self.folder, self.ratios, 1))
         done = 0
         results = spread(work.rows, batches, jobs) if jobs > 1 else map(work.rows, batches)
