@@ -187,3 +187,16 @@ def test_a_plan_survives_json():
 def test_an_unknown_policy_is_refused_with_the_names_of_the_known():
     with pytest.raises(InputError, match="planezip"):
         policy("magic")
+
+
+@settings(max_examples=60, deadline=None)
+@given(traces(), st.sampled_from(sorted(POLICIES)), st.integers(30, 95), RATIOS)
+def test_letting_replays_keep_what_they_recompute_is_never_slower(trace, name, percent, ratio):
+    problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
+    ratios = {s: ratio + s % 3 for s in trace.saved}
+    budget = problem.peak_bytes * percent // 100
+    freed, kept = (
+        best_plan(Planner(problem, keeps), policy(name), budget, ratios, simulator.run)
+        for keeps in (False, True)
+    )
+    assert freed is None or kept.predicted_s <= freed.predicted_s

@@ -29,12 +29,17 @@ class Planner:
     Args:
         kept: what a replay recomputes stays until its own last use, unless the plan frees it for
             want of memory. The paper's planner frees it after the replay.
+
+    Attributes:
+        alternatives: the planners among whose plans the fastest is kept: with `kept`, the one that
+            lets nothing stay as well.
     """
 
     def __init__(self, problem: Problem, kept: bool = False) -> None:
         self.problem = problem
         self.layout = Layout(problem)
         self._costs = ReplayCosts(problem, kept)
+        self.alternatives = (self, Planner(problem)) if kept else (self,)
 
     def draft(self) -> Draft:
         """A draft that keeps everything."""

@@ -35,11 +35,13 @@ def costs_figure(rows: Sequence[Cost]) -> dict[str, bytes]:
             axis.step(ratios, share, where="post", color=_COLOURS.get(name, MUTED), linewidth=2)
             middle = int(np.searchsorted(share, 0.5))
             axis.annotate(
-                f"Platform {name}", (ratios[middle], 0.5), xytext=(6, -4 if name == "A" else 8),
-                textcoords="offset points", color=_COLOURS.get(name, MUTED), weight="bold",
+                f"Platform {name}", (ratios[middle], 0.5), xytext=(-8 if name == "A" else 8, 0),
+                textcoords="offset points", ha="right" if name == "A" else "left",
+                color=_COLOURS.get(name, MUTED), weight="bold",
             )  # fmt: skip
         axis.axvline(1, color=MUTED, linewidth=0.8)
         axis.set_xscale("log")
+        axis.set_xlim(1e-1, 1e3)  # tensors of a few bytes lie far to the left
         axis.set_ylim(0, 1.01)
         axis.grid(axis="y", color=GRID)
         axis.set_xlabel("swap time / recompute time")

@@ -42,5 +42,5 @@ def movable_figure(rows: Sequence[Share]) -> dict[str, bytes]:
         axis.grid(axis="x", color=GRID)
         axis.set_axisbelow(True)
         axis.set_xlabel("saved bytes that the link can move, %")
-        axis.legend(frameon=False, loc="lower right")
+        figure.legend(loc="outside upper center", ncols=len(_LOOK), frameon=False)
         return png_and_svg(figure)
