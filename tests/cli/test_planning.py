@@ -61,6 +61,24 @@ def test_a_capture_lets_the_plan_compress(here, succeed):
     assert compressed["wire_bytes"] < compressed["swapped_bytes"]
 
 
+def test_the_papers_ratios_stand_in_for_a_capture(here, succeed):
+    arguments = ("plan", "trace.json.gz", "--budget", "50%", "--ratios", "paper")
+    told = json.loads(succeed(*arguments, "-o", "plan.json", "--json"))
+    assert told["wire_bytes"] < told["swapped_bytes"]
+    assert set(load("plan.json", Plan).ratios.values()) <= {1.0, 1.45, 3.21}
+    simulated = json.loads(
+        succeed("simulate", "trace.json.gz", "plan.json", "--ratios", "paper", "--json")
+    )
+    assert simulated["duration_s"] == told["duration_s"]
+    succeed("report", "trace.json.gz", "--ratios", "paper", "--budget", 50, "-o", "out")
+    assert "Table III of the paper" in (here / "out/report.html").read_text()
+
+
+def test_two_sources_of_ratios_are_one_too_many(here, refuse):
+    arguments = ("--ratios", "paper", "--capture", "capture.json", "--budget", "50%")
+    assert "give one" in refuse("plan", "trace.json.gz", *arguments)
+
+
 def test_a_budget_below_every_plan_names_the_smallest(here, refuse, succeed, peak_bytes):
     line = refuse("plan", "trace.json.gz", "--budget", "5%")
     smallest, share = re.search(r"is (\d+) bytes \(([\d.]+)% of the peak\)", line).groups()

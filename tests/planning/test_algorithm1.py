@@ -5,9 +5,11 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planezip.planning.algorithm1 import CopyQueues, Draft, cover_deficit, fill_link
+from planezip.planning.algorithm1 import CopyQueues, cover_deficit, fill_link
+from planezip.planning.draft import Draft
 from planezip.planning.problem import Problem
 from planezip.planning.replay import ReplayCosts
+from planning import reference
 from traces import UNIT, TraceBuilder, chain_trace, traces
 
 
@@ -109,6 +111,18 @@ def test_equal_scores_drop_the_tensor_produced_first():
     draft = draft_for(b.build())
     cover_deficit(draft, draft.peak_bytes - 5)
     assert [t for t, action in draft.actions.items() if action == "drop"] == [first]
+
+
+@settings(deadline=None)
+@given(traces(), st.integers(20, 95), st.none() | st.integers(0, 9))
+def test_stage_two_chooses_what_working_out_every_score_anew_would_choose(trace, percent, swap_s):
+    problem = Problem(trace, UNIT)
+    target = problem.peak_bytes * percent // 100
+    cost = swap_s if swap_s is None else lambda c: float(swap_s + c.storage % 5)
+    draft = Draft(problem, ReplayCosts(problem))
+    cover_deficit(draft, target, cost)
+    assert draft.actions == reference.cover_deficit(problem, target, cost)
+    assert draft.memory.tolist() == reference.memory_left(problem, draft.actions).tolist()
 
 
 def test_memory_of_a_draft_is_what_the_evictions_leave():

@@ -247,3 +247,31 @@ def test_an_update_in_place_must_find_its_version_in_its_buffer():
         plan = replace(overwritten_plan(*replay), scratch=(1, 1))
         with pytest.raises(PlanCheckError, match="in place"):
             check_plan(overwritten_trace(), UNIT, plan)
+
+
+@pytest.fixture(scope="module")
+def keeping(trace):
+    """The same plan, but what the replay of tensor 3 recomputes of tensor 2 stays."""
+
+    def decide(draft, target_bytes):
+        draft.evict(1, "swap")
+        draft.evict(2, "drop")
+        draft.evict(3, "drop")
+
+    planner, simulator = Planner(Problem(trace, UNIT), kept=True), Simulator(trace, UNIT)
+    return build_plan(planner, Recipe("hand", decide), 55, {}, simulator.run)
+
+
+def test_what_stays_after_a_replay_is_replayed_once(trace, plan, keeping):
+    assert keeping.stays == (2, 3)
+    assert check_plan(trace, UNIT, keeping) <= keeping.budget_bytes
+    assert len(keeping.steps) == len(plan.steps) - 1
+
+
+def test_a_plan_must_say_what_stays_after_a_replay(trace, plan, keeping):
+    with pytest.raises(PlanCheckError, match="which the plan does not say"):
+        check_plan(trace, UNIT, replace(keeping, stays=()))
+    with pytest.raises(PlanCheckError, match="replayed 2 times before its first use"):
+        check_plan(trace, UNIT, replace(plan, stays=(2, 3)))
+    with pytest.raises(PlanCheckError, match=r"\[4\] stay after replays but are not dropped"):
+        check_plan(trace, UNIT, replace(keeping, stays=(2, 3, 4)))

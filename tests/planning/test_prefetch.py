@@ -1,8 +1,10 @@
 """Prefetches start at the earliest point from which memory holds (Algorithm 1, line 12)."""
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
-from planezip.planning.prefetch import place_prefetches
+from planezip.planning.prefetch import _after_last_above, place_prefetches
 from planezip.planning.program import Program, Residence
 
 
@@ -33,3 +35,10 @@ def test_what_is_needed_first_is_placed_first_and_takes_its_room():
     p = program([9, 5, 5, 5, 5, 5], Residence(0, 0, 0, 5), Residence(1, 0, 0, 3))
     assert starts(place_prefetches(p, [4, 4], 10)) == {1: 1, 0: 3}
     assert [w.storage for w in place_prefetches(p, [4, 4], 10)] == [1, 0]
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=400), st.integers(0, 20))
+def test_the_search_from_the_end_finds_the_first_point_from_which_memory_fits(memory, limit):
+    found = _after_last_above(np.array(memory), 0, len(memory), limit)
+    assert all(held <= limit for held in memory[found:])
+    assert found == 0 or memory[found - 1] > limit

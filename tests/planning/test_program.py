@@ -1,9 +1,14 @@
 """Actions become the program that the paper's semantics ask for, step by step."""
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from planezip.planning.problem import Problem
 from planezip.planning.program import compile_program
+from planezip.planning.replay import ReplayCosts
 from planezip.records import Step
-from traces import UNIT, TraceBuilder
+from planning.reference import Compiler
+from traces import UNIT, TraceBuilder, traces
 
 
 def chain():
@@ -19,11 +24,11 @@ def chain():
     return b.build()
 
 
-def compiled(trace, **actions):
+def compiled(trace, stays=(), **actions):
     problem = Problem(trace, UNIT)
     chosen = dict.fromkeys(problem.candidates, "keep")
     chosen.update({int(name[1:]): action for name, action in actions.items()})
-    return compile_program(problem, chosen)
+    return compile_program(problem, chosen, stays)
 
 
 def test_keeping_everything_frees_each_storage_after_its_last_use():
@@ -112,3 +117,48 @@ def test_temporaries_that_were_not_saved_are_recomputed_on_the_way():
         Step(0, (1,), (), 2),
         Step(1, (2,), (1,), 2),
     ]
+
+
+def test_what_a_replay_recomputed_may_stay_until_its_own_last_use():
+    program = compiled(chain(), stays=(1,), s1="drop", s2="drop")
+    assert program.steps[4:] == (
+        Step(0, (1,), (), 2),
+        Step(1, (2,), (), 2),
+        Step(4, (5,), (4, 2)),
+        Step(5, (6,), (5, 1, 0, 6)),  # a is still there: no second replay
+    )
+    assert program.memory.tolist() == [11, 31, 51, 32, 12, 32, 33, 13]
+
+
+def test_what_is_back_in_an_earlier_version_does_not_stay():
+    # The replay of the clone needs a before it was overwritten; a itself is replayed for its use.
+    b = TraceBuilder()
+    batch = b.existing("input", 1)
+    a = b.op("forward", 1, [batch], new=[10])
+    clone = b.op("forward", 1, [a], new=[10])
+    b.op("forward", 1, [a], in_place=[a])
+    g = b.op("backward", 1, [clone], new=[1])
+    b.op("backward", 1, [g, a, batch], new=[1])
+    program = compiled(b.build(), stays=(a, clone), s1="drop", s2="drop")
+    replayed = [(s.op, s.replay_for) for s in program.steps if s.replay_for >= 0]
+    assert replayed == [(0, clone), (1, clone), (0, a), (2, a)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(traces(), st.randoms(use_true_random=False))
+def test_the_program_is_that_of_walking_through_all_operators(trace, random):
+    problem = Problem(trace, UNIT)
+    costs = ReplayCosts(problem)
+    actions = {
+        t: random.choice(["keep", "swap", "drop" if costs.can_drop(t) else "keep"])
+        for t in problem.candidates
+    }
+    stays = [t for t, action in actions.items() if action == "drop" and random.random() < 0.5]
+    program = compile_program(problem, actions, stays)
+    steps, scratch, residences, memory = Compiler(problem, actions, stays).program()
+    assert program.steps == steps
+    assert program.scratch == scratch
+    assert [
+        (r.storage, r.out_after, r.release_after, r.needed_by) for r in program.residences
+    ] == residences
+    assert program.memory.tolist() == memory.tolist()

@@ -3,15 +3,19 @@
 import csv
 import io
 from dataclasses import replace
-from statistics import geometric_mean
+from statistics import geometric_mean, mean
 
 import pytest
 
 from planezip.errors import InputError
-from planezip.records import save
-from planezip.records.measurements import PAPER_MODELS, Measurements
+from planezip.records import op_seconds, platform, save
+from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS, chosen
+from planezip.report.artefacts import fig4 as fig4_module
+from planezip.report.artefacts import semantics as semantics_module
+from planezip.report.artefacts.fig1 import TensorCost, summarise
 from planezip.report.grid import markdown
+from planezip.report.study import Study
 from toynet import CODEC_RATIOS, build_capture, build_trace
 
 COLUMNS = {
@@ -20,6 +24,16 @@ COLUMNS = {
     "table4": "model,ratio_iter1,ratio_iter2,ratio_iter3,err_tensor_pct,err_optype_pct,"
     "err_global_pct,ratio_random_init",
     "fig3": "model,precision,codec,ratio",
+    "fig1_tensors": "model,platform,tensor,bytes,swap_over_recompute",
+    "fig1_summary": "platform,share_bytes_swap_slower_pct,median_ratio",
+    "fig1b": "model,platform,codec,movable_pct",
+    "fig4": "model,platform,budget_pct,policy,overhead_pct,throughput_norm,swapped_bytes,"
+    "recompute_s,stall_s,kept_plan",
+    "fig5": "platform,policy,mean_overhead_pct",
+    "fig6a": "gbps,policy,mean_overhead_pct",
+    "fig6b": "gbps,policy,mean_overhead_pct",
+    "hwcost": "lanes,ghz,gbps_per_direction,area_mm2,share_of_die_pct",
+    "semantics": "model,platform,budget_pct,policy,semantics,overhead_pct",
     "symbols": "model,ratio_16bit,ratio_32bit",
     "autocast": "model,producer,converted_share_pct,converted,autocast_share_pct,autocast,"
     "autocast_bf16_pct",
@@ -38,10 +52,13 @@ def put(folder, model, layers, scale, names=("trained", "random")):
 def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
     for i, model in enumerate(PAPER_MODELS):
-        put(folder, model, 2 + i, 0.6 + 0.1 * i)
+        put(folder, model, 6 + i, 0.6 + 0.1 * i)
     put(folder, "llama", 3, 3.0)
     put(folder, "gpt2", 3, 0.8, ("trained", "random", "autocast"))
-    return Measurements(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (fig4_module, semantics_module):
+            patch.setattr(module, "BUDGETS_PCT", (50.0,))
+        yield Study(folder, jobs=1)
 
 
 def rows_of(name, measured):
@@ -73,7 +90,7 @@ def test_table1_holds_every_traced_model(measured):
 
 
 def test_table3_ranges_over_the_papers_models_only(measured):
-    without = Measurements(measured.folder)
+    without = Study(measured.folder)
     found = {row.producer: row for row in rows_of("table3", without)}
     shares = []
     for capture in measured.captures(PAPER_MODELS):
@@ -94,7 +111,7 @@ def test_table4_tells_trained_and_random_weights_apart(measured):
 
 def test_table4_leaves_empty_what_was_not_measured(tmp_path):
     put(tmp_path, "gpt2", 2, 1.0, ("random",))
-    (row,) = rows_of("table4", Measurements(tmp_path))
+    (row,) = rows_of("table4", Study(tmp_path))
     assert row.ratio_iter1 is row.err_tensor_pct is None
     assert row.ratio_random_init > 1
     assert list(ARTEFACTS["table4"].grid([row]).rows)
@@ -111,7 +128,7 @@ def test_fig3_means_are_geometric_and_over_the_five_models(measured):
 
 def test_there_is_no_mean_over_fewer_models(tmp_path):
     put(tmp_path, "resnet50", 2, 1.0)
-    assert "geomean" not in {r.model for r in rows_of("fig3", Measurements(tmp_path))}
+    assert "geomean" not in {r.model for r in rows_of("fig3", Study(tmp_path))}
 
 
 def test_fig3_is_drawn_twice_the_same(measured):
@@ -136,7 +153,89 @@ def test_csv_cells_are_numbers_or_empty(measured):
 
 
 def test_unknown_names_are_refused_with_the_known_ones():
-    with pytest.raises(InputError, match=r"'table2'.*table1, fig3"):
+    with pytest.raises(InputError, match=r"'table2'.*table1, hwcost, fig3"):
         chosen(["table1", "table2"])
     assert [a.name for a in chosen(["fig3", "table1"])] == ["table1", "fig3"]
     assert [a.name for a in chosen([])] == list(ARTEFACTS)
+
+
+def test_every_configuration_has_a_row_for_every_policy(measured):
+    rows = rows_of("fig4", measured)
+    configurations = {(r.model, r.platform, r.budget_pct) for r in rows}
+    assert len(configurations) == (len(PAPER_MODELS) + 1) * 2
+    assert len(rows) == 6 * len(configurations)
+
+
+def test_figure_6_passes_through_figure_4(measured):
+    overheads = {
+        (r.model, r.policy): r.overhead_pct
+        for r in rows_of("fig4", measured)
+        if (r.platform, r.budget_pct) == ("B", 50.0)
+    }
+    for name, gbps, policies in (("fig6a", 24, ("recomp", "bw")), ("fig6b", 64, ("planezip",))):
+        found = {(r.gbps, r.policy): r.mean_overhead_pct for r in rows_of(name, measured)}
+        for policy in policies:
+            five = [overheads[m, policy] for m in PAPER_MODELS]
+            assert found[gbps, policy] == pytest.approx(mean(five))
+
+
+def test_an_engine_as_fast_as_the_link_never_helps(measured):
+    found = {(r.gbps, r.policy): r.mean_overhead_pct for r in rows_of("fig6b", measured)}
+    assert found[24, "planezip"] == found[24, "bw"]
+    assert found[128, "planezip"] <= found[24, "planezip"]
+
+
+def test_hardware_cost_at_the_papers_point_is_the_papers(measured):
+    found = {(r.lanes, r.ghz): r for r in rows_of("hwcost", measured)}
+    row = found[4, 1.5]
+    assert row.gbps_per_direction == 96
+    assert (round(row.area_mm2, 3), round(row.share_of_die_pct, 3)) == (0.036, 0.004)
+
+
+def test_figure_1_weighs_tensors_by_bytes():
+    def cost(size, ratio):
+        return TensorCost("net", "A", 0, size, ratio)
+
+    rows = [cost(1, 0.5), cost(3, 20.0), cost(2, 4.0), cost(99, None)]
+    (summary,) = summarise(rows)
+    assert summary.share_bytes_swap_slower_pct == pytest.approx(100 * 5 / 6)
+    assert summary.median_ratio == 4.0
+
+
+def test_what_the_link_can_move_is_the_shorter_pass_over_all_transfers(measured):
+    trace, on = measured.trace("gpt2"), platform("B")
+    seconds = op_seconds(trace, on)
+    passes = [
+        sum(seconds[op.index] for op in trace.ops if op.phase == phase)
+        for phase in ("forward", "backward")
+    ]
+    saved = sum(trace.storages[s].bytes_at("bf16") for s in trace.saved)
+    (row,) = [
+        r
+        for r in rows_of("fig1b", measured)
+        if (r.model, r.platform, r.codec) == ("gpt2", "B", "none")
+    ]
+    assert row.movable_pct == pytest.approx(100 * min(passes) * 24e9 / saved)
+
+
+def test_both_semantics_are_reported_for_every_policy(measured):
+    rows = rows_of("semantics", measured)
+    assert {r.semantics for r in rows} == {"freed", "kept"}
+    assert len(rows) == 2 * len(rows_of("fig4", measured))
+    swap = [(r.model, r.platform, r.budget_pct, r.overhead_pct) for r in rows if r.policy == "swap"]
+    assert len(set(swap)) == len(swap) / 2  # who replays nothing has one semantics
+
+
+@pytest.mark.parametrize("name", ["fig1_tensors", "fig1b", "fig4", "fig5", "fig6a", "fig6b"])
+def test_every_figure_is_a_png_and_an_svg_and_drawn_twice_the_same(name, measured):
+    rows = rows_of(name, measured)
+    first, second = (ARTEFACTS[name].files(rows) for _ in range(2))
+    assert first == second
+    assert first[f"{name}.png"].startswith(b"\x89PNG")
+    assert b"<svg" in first[f"{name}.svg"]
+
+
+def test_figures_without_some_means_are_drawn(measured):
+    for name in ("fig5", "fig6a"):
+        rows = [replace(r, mean_overhead_pct=None) for r in rows_of(name, measured)]
+        assert ARTEFACTS[name].files(rows)[f"{name}.png"]

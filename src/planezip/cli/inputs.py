@@ -4,10 +4,14 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planezip.errors import InputError
 from planezip.records import Capture, Plan, Trace, fits, load
 from planezip.units import MOST_BYTES, parse_bytes
+
+if TYPE_CHECKING:
+    from planezip.report.sources import PaperTable
 
 
 def read_trace(source: str) -> Trace:
@@ -25,6 +29,19 @@ def read_capture(source: Path, trace: Trace) -> Capture:
     if capture.model != trace.model:
         raise InputError(f"{source} is of {capture.model}, not of {trace.model}")
     return capture
+
+
+def read_source(
+    capture_file: Path | None, ratios: str | None, trace: Trace
+) -> "Capture | PaperTable | None":
+    """Where ratios come from: a capture, the paper's Table III, or nowhere."""
+    if ratios is None:
+        return read_capture(capture_file, trace) if capture_file else None
+    if capture_file is not None:
+        raise InputError("--capture and --ratios paper are two sources of ratios; give one")
+    from planezip.report.sources import PaperTable
+
+    return PaperTable()
 
 
 def read_plan(source: Path, trace: Trace) -> Plan:

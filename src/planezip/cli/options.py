@@ -26,8 +26,23 @@ measurements = click.option(
     help="What `planezip measure` wrote.  [default: what comes with the package]",
 )
 
+ratios = click.option(
+    "--ratios",
+    type=click.Choice(["paper"]),
+    help="Compress by the paper's Table III instead of a capture.",
+)
+jobs = click.option(
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Processes to plan with.  [default: one a processor]",
+)
+
 platform = click.option(
-    "--platform", default="B", show_default=True, help="A (RTX 2080 Ti, FP32) or B (A100, BF16)."
+    "--platform",
+    default="B",
+    show_default=True,
+    help="A (RTX 2080 Ti, FP32), B (A100), rtx4090, h100-pcie, h100-sxm, h200, gh200 or b200.",
 )
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     help="recomp, swap, dte, bw, bw+zvc or planezip.",
 )
 @options.capture
+@options.ratios
 @click.option(
     "--tensors",
     type=click.IntRange(0),
@@ -49,6 +50,7 @@ def command(
     budget: str,
     policy: str,
     capture_file: Path | None,
+    ratios: str | None,
     tensors: int,
     output: Path | None,
     as_json: bool,
@@ -58,7 +60,7 @@ def command(
     TRACE is a file that `planezip trace` wrote, or a model's name to trace it now. With a capture,
     the plan is made with the ratios of its first iteration.
     """
-    from planezip.cli.inputs import parse_budget, read_capture, read_trace, refuse_to_share
+    from planezip.cli.inputs import parse_budget, read_source, read_trace, refuse_to_share
     from planezip.cli.output import print_grids, print_json
     from planezip.records import platform as platform_named
     from planezip.records import save
@@ -68,8 +70,7 @@ def command(
     on = platform_named(platform)
     refuse_to_share({"-o": output}, trace, capture_file)
     record = read_trace(trace)
-    capture = read_capture(capture_file, record) if capture_file else None
-    bench = Bench(record, on, capture)
+    bench = Bench(record, on, read_source(capture_file, ratios, record))
     plan = _plan(bench, policy, parse_budget(budget, bench.peak_bytes))
     predicted = bench.predict(plan)
     if output:

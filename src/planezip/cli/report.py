@@ -27,6 +27,7 @@ class Percentage(click.FloatRange):
 )
 @click.argument("trace", metavar="TRACE")
 @options.capture
+@options.ratios
 @click.option("--platform", "names", multiple=True, help="A or B; repeatable.  [default: both]")
 @click.option(
     "--budget",
@@ -49,6 +50,7 @@ class Percentage(click.FloatRange):
 def command(
     trace: str,
     capture_file: Path | None,
+    ratios: str | None,
     names: tuple[str, ...],
     budgets: tuple[float, ...],
     folder: Path,
@@ -58,7 +60,7 @@ def command(
 
     TRACE is a file that `planezip trace` wrote, or a model's name to trace it now.
     """
-    from planezip.cli.inputs import read_capture, read_trace
+    from planezip.cli.inputs import read_source, read_trace
     from planezip.cli.reporting import make_report, print_report
     from planezip.records import platform
     from planezip.report.evaluate import BUDGETS_PCT
@@ -66,7 +68,7 @@ def command(
 
     platforms = [platform(name) for name in names or ("A", "B")]
     record = read_trace(trace)
-    capture = read_capture(capture_file, record) if capture_file else None
+    source = read_source(capture_file, ratios, record)
     writable_folder(folder)
-    made, files = make_report(record, capture, platforms, budgets or BUDGETS_PCT, folder)
+    made, files = make_report(record, source, platforms, budgets or BUDGETS_PCT, folder)
     print_report(made, files, as_json)

@@ -8,19 +8,20 @@ import click
 from planezip.cli.output import print_grids, print_json, stage
 from planezip.records import Capture, Platform, Trace
 from planezip.report.contents import Contents, contents
+from planezip.report.sources import Source
 from planezip.report.write import write_report
 
 
 def make_report(
     trace: Trace,
-    capture: Capture | None,
+    source: Capture | Source | None,
     platforms: Sequence[Platform],
     budgets_pct: Sequence[float],
     folder: Path,
 ) -> tuple[Contents, list[Path]]:
     """Evaluate all policies and write everything; returns the files, the page first."""
     with stage("plan and simulate") as advance:
-        made = contents(trace, capture, platforms, budgets_pct, advance)
+        made = contents(trace, source, platforms, budgets_pct, advance)
     with stage("write tables, plots and page"):
         files = write_report(folder, made)
     return made, files

@@ -17,6 +17,7 @@ from planezip.cli import options
 @click.argument("trace", metavar="TRACE")
 @click.argument("plan", metavar="PLAN", type=click.Path(path_type=Path))
 @options.capture
+@options.ratios
 @click.option(
     "--perfetto",
     "perfetto_file",
@@ -30,6 +31,7 @@ def command(
     trace: str,
     plan: Path,
     capture_file: Path | None,
+    ratios: str | None,
     perfetto_file: Path | None,
     output: Path | None,
     as_json: bool,
@@ -39,7 +41,7 @@ def command(
     The plan is checked first. With a capture, transfers take the ratios of its second iteration,
     otherwise those that the plan predicts.
     """
-    from planezip.cli.inputs import read_capture, read_plan, read_trace, refuse_to_share
+    from planezip.cli.inputs import read_plan, read_source, read_trace, refuse_to_share
     from planezip.cli.output import print_grids, print_json
     from planezip.planning import check_plan
     from planezip.records import platform, save, to_json, write_atomically
@@ -52,7 +54,7 @@ def command(
     made = read_plan(plan, record)
     on = platform(made.platform)
     check_plan(record, on, made)
-    bench = Bench(record, on, read_capture(capture_file, record) if capture_file else None)
+    bench = Bench(record, on, read_source(capture_file, ratios, record))
     timeline = bench.run(made, detail=True)
     if output:
         save(output, timeline)

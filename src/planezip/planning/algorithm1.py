@@ -1,57 +1,11 @@
 """Algorithm 1 of the paper: fill idle link time with swaps, cover the rest with drops."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 
-import numpy as np
-
-from planezip.planning.problem import Candidate, Problem
-from planezip.planning.replay import ReplayCosts, replay_peak_bytes
-from planezip.records import Action
-
-Int64 = np.ndarray[tuple[int], np.dtype[np.int64]]
-
-
-@dataclass(slots=True)
-class Draft:
-    """Actions under construction and the memory that they leave.
-
-    Attributes:
-        actions: candidate -> action; all start as "keep".
-        memory: activation bytes during every position if `actions` were carried out at once.
-    """
-
-    problem: Problem
-    costs: ReplayCosts
-    actions: dict[int, Action] = field(init=False)
-    memory: Int64 = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.actions = dict.fromkeys(self.problem.candidates, "keep")
-        self.memory = self.problem.memory.copy()
-
-    @property
-    def peak_bytes(self) -> int:
-        return int(self.memory.max(initial=0))
-
-    def evict(self, t: int, action: Action) -> None:
-        """Swap or drop t: its bytes leave for the time in which it is idle."""
-        self.actions[t] = action
-        candidate = self.problem.candidates[t]
-        self.memory[candidate.last_forward_use + 1 : candidate.first_backward_use] -= (
-            candidate.bytes
-        )
-        if action == "drop":
-            self.costs.drop(t)
-
-    def idle_at_peak(self) -> list[Candidate]:
-        """Kept candidates that are idle where memory is largest."""
-        peak = int(self.memory.argmax())
-        return [
-            c
-            for t, c in self.problem.candidates.items()
-            if self.actions[t] == "keep" and c.last_forward_use < peak < c.first_backward_use
-        ]
+from planezip.planning.draft import Draft
+from planezip.planning.problem import Problem
+from planezip.planning.replay import ReplayCosts, bits, replay_peak_bytes
+from planezip.planning.scores import Scores, SwapCost
 
 
 class CopyQueues:
@@ -64,21 +18,18 @@ class CopyQueues:
     """
 
     def __init__(self, problem: Problem) -> None:
-        ready = {t: c.ready_s for t, c in problem.candidates.items()}
-        first_use = {t: c.first_use_s for t, c in problem.candidates.items()}
-        self._out_order = sorted(ready, key=lambda t: (ready[t], t))
-        self._out_rank = {t: i for i, t in enumerate(self._out_order)}
-        self._in_order = sorted(first_use, key=lambda t: (first_use[t], t))
-        self._in_rank = {t: i for i, t in enumerate(self._in_order)}
+        self._out_rank, self._in_rank = problem.out_rank, problem.in_rank
         # Transfers of rank >= i all start after ready_i: they must fit between it and the end.
-        self._out_slack = np.array([problem.forward_s - ready[t] for t in self._out_order])
-        self._in_slack = np.array([first_use[t] - problem.forward_s for t in self._in_order])
+        self._out_slack = problem.out_slack_s.copy()
+        self._in_slack = problem.in_slack_s.copy()
 
     def admit(self, t: int, out_s: float, in_s: float) -> bool:
         """Add t's transfers if every deadline still holds."""
         out = self._out_slack[: self._out_rank[t] + 1]
+        if out.min() < out_s:
+            return False
         back = self._in_slack[self._in_rank[t] :]
-        if out.min() < out_s or back.min() < in_s:
+        if back.min() < in_s:
             return False
         out -= out_s
         back -= in_s
@@ -105,46 +56,30 @@ def fill_link(
             used_s += max(out_s, in_s)
 
 
-SwapCost = Callable[[Candidate], float]
-
-
 def cover_deficit(draft: Draft, target_bytes: int, swap_cost_s: SwapCost | None = None) -> None:
     """Stage two, lines 8-11: evict the cheapest idle tensor at the peak until memory fits.
 
     The score is charged recomputation over bytes times idle time (DTR's heuristic). With
     `swap_cost_s` it becomes Eq. 1: the smaller of recomputation and transfer, and the tensor is
     swapped if the transfer is cheaper. Ties go to the tensor produced first. A drop whose replay
-    would not fit the budget is skipped.
+    would not fit the budget is skipped. Where replays keep what they recompute, a dropped tensor
+    that is back at the peak before its own use may be freed again instead, at the cost of
+    recomputing it once more.
     """
-    problem, costs = draft.problem, draft.costs
-    room = _ReplayRoom(problem)
-    skipped: set[int] = set()
+    scores, room = Scores(draft, swap_cost_s), _ReplayRoom(draft)
     while draft.peak_bytes > target_bytes:
-        best: tuple[float, int, Action] | None = None
-        for c in draft.idle_at_peak():
-            choice = _cheapest(c, costs, swap_cost_s, skipped)
-            if choice is not None:
-                score = (choice[0] / (c.bytes * max(c.idle_s, 1e-12)), c.storage, choice[1])
-                if best is None or score[0] < best[0]:
-                    best = score
-        if best is None:
+        choice = scores.cheapest()
+        if choice is None:
             return
-        _, t, action = best
-        if action == "drop" and not room.fits(t, costs, target_bytes):
-            skipped.add(t)
+        t, action = choice
+        if action == "free":
+            draft.free_after_replays(t)
+        elif action == "drop" and not room.fits(t, target_bytes):
+            scores.forbid_drop(t)
             continue
-        draft.evict(t, action)
-
-
-def _cheapest(
-    c: Candidate, costs: ReplayCosts, swap_cost_s: SwapCost | None, skipped: set[int]
-) -> tuple[float, Action] | None:
-    options: list[tuple[float, Action]] = []
-    if costs.can_drop(c.storage) and c.storage not in skipped:
-        options.append((costs.charge_s(c.storage), "drop"))
-    if swap_cost_s is not None:
-        options.append((swap_cost_s(c), "swap"))
-    return min(options, key=lambda option: option[0], default=None)
+        else:
+            scores.update(draft.evict(t, action))
+        scores.update((t,))
 
 
 class _ReplayRoom:
@@ -154,34 +89,37 @@ class _ReplayRoom:
     nearly every drop. Every candidate is taken as absent while idle, except what the replay reads.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._irreducible = problem.memory.copy()
-        for c in problem.candidates.values():
-            self._irreducible[c.last_forward_use + 1 : c.first_backward_use] -= c.bytes
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._peaks: dict[tuple[int, int], int] = {}
 
-    def fits(self, t: int, costs: ReplayCosts, budget_bytes: int) -> bool:
+    def fits(self, t: int, budget_bytes: int) -> bool:
         """Test t's replay and that of every dropped tensor that would come to replay t."""
-        if not self._fits(t, costs.positions[t], costs.frontier[t], budget_bytes):
+        costs = self._draft.costs
+        if not self._fits(costs, t, t, costs.frontier[t], budget_bytes):
             return False
-        return all(
-            self._fits(
-                d,
-                costs.after_drop(t, d),
-                (costs.frontier[d] - {t}) | costs.frontier[t],
-                budget_bytes,
-            )
+        return costs.kept or all(
+            self._fits(costs, d, t, (costs.frontier[d] - {t}) | costs.frontier[t], budget_bytes)
             for d in costs.dropped_dependants(t)
         )
 
     def _fits(
-        self, t: int, positions: frozenset[int], frontier: frozenset[int], budget_bytes: int
+        self, costs: ReplayCosts, t: int, also: int, frontier: frozenset[int], budget_bytes: int
     ) -> bool:
-        problem = self._problem
+        """Whether the replay of t fits if it replays `also` as well."""
+        problem = self._draft.problem
         at = problem.candidates[t].first_backward_use
-        extra = replay_peak_bytes(problem, sorted(positions), t) - problem.bytes[t]
+        room = budget_bytes - int(problem.irreducible[at]) + problem.bytes[t]
         for s in frontier:
             c = problem.candidates[s]
             if not c.first_backward_use <= at <= c.last_backward_use:
-                extra += c.bytes
-        return int(self._irreducible[at]) + extra <= budget_bytes
+                room -= c.bytes
+        # What a replay writes at most is known without laying it out, and mostly fits.
+        if costs.written_bytes[t] + (costs.written_bytes[also] if also != t else 0) <= room:
+            return True
+        return self._peak_bytes(costs.positions[t] | costs.positions[also], t) <= room
+
+    def _peak_bytes(self, positions: int, t: int) -> int:
+        if (positions, t) not in self._peaks:
+            self._peaks[positions, t] = replay_peak_bytes(self._draft.problem, bits(positions), t)
+        return self._peaks[positions, t]

@@ -23,6 +23,7 @@ def check_plan(trace: Trace, platform: Platform, plan: Plan) -> int:
         PlanCheckError: names the rule, the step and the storage.
     """
     _check_actions(trace, plan)
+    _check_stays(trace, plan)
     peak_bytes = _Interpreter(trace, platform, plan).run()
     if plan.meets_deadlines:
         _check_deadlines(trace, platform, plan)
@@ -155,6 +156,33 @@ def _check_actions(trace: Trace, plan: Plan) -> None:
     dropped = {s for s, action in plan.actions.items() if action == "drop"}
     if not replayed <= dropped:
         _fail(f"storages {sorted(replayed - dropped)} are replayed but not dropped")
+
+
+def _check_stays(trace: Trace, plan: Plan) -> None:
+    """What a replay recomputes for another tensor stays where the plan says so, and only there."""
+    dropped = {s for s, action in plan.actions.items() if action == "drop"}
+    stays = set(plan.stays)
+    if not stays <= dropped:
+        _fail(f"storages {sorted(stays - dropped)} stay after replays but are not dropped")
+    forward = [op for op in trace.ops if op.phase == "forward"]
+    last_writer = {s: op.index for op in forward for s in op.writes}
+    unused, own_steps, replayed = set(dropped), 0, dict[int, list[int]]()
+    for step in plan.steps:
+        op = trace.ops[step.op]
+        if step.replay_for >= 0:
+            for s in dropped.intersection(step.into):
+                if last_writer.get(s) == step.op:
+                    replayed.setdefault(s, []).append(own_steps)
+            continue
+        first_used = unused.intersection(op.reads) if op.phase != "forward" else set()
+        unused -= first_used
+        for s in first_used:
+            times = replayed.get(s, [])
+            if s in stays and len(times) > 1:
+                _fail(f"storage {s} stays but is replayed {len(times)} times before its first use")
+            if s not in stays and own_steps not in times:
+                _fail(f"storage {s} stays after another one's replay, which the plan does not say")
+        own_steps += 1
 
 
 def _check_deadlines(trace: Trace, platform: Platform, plan: Plan) -> None:

@@ -84,8 +84,9 @@ def best_plan(
     """
     used = ratios if chosen.codec else {}
     plans = (
-        build_plan(planner, recipe, budget_bytes, used, simulate)
-        for recipe in chosen.recipes(planner, used)
+        build_plan(one, recipe, budget_bytes, used, simulate)
+        for one in planner.alternatives
+        for recipe in chosen.recipes(one, used)
     )
     best = min((p for p in plans if p), key=lambda p: p.predicted_s, default=None)
     return replace(best, policy=chosen.name) if best else None

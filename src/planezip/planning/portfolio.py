@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planezip.errors import PlanOverflowError
-from planezip.planning.algorithm1 import Draft, cover_deficit, fill_link
+from planezip.planning.algorithm1 import cover_deficit, fill_link
+from planezip.planning.draft import Draft
+from planezip.planning.layout import Layout
 from planezip.planning.prefetch import place_prefetches
 from planezip.planning.problem import Candidate, Problem
 from planezip.planning.program import compile_program
@@ -22,11 +24,22 @@ REPLAN_LIMIT = 16
 
 
 class Planner:
-    """Shared state of all plans for one (trace, platform): what every candidate starts from."""
+    """Shared state of all plans for one (trace, platform): what every candidate starts from.
 
-    def __init__(self, problem: Problem) -> None:
+    Args:
+        kept: what a replay recomputes stays until its own last use, unless the plan frees it for
+            want of memory. The paper's planner frees it after the replay.
+
+    Attributes:
+        alternatives: the planners among whose plans the fastest is kept: with `kept`, the one that
+            lets nothing stay as well.
+    """
+
+    def __init__(self, problem: Problem, kept: bool = False) -> None:
         self.problem = problem
-        self._costs = ReplayCosts(problem)
+        self.layout = Layout(problem)
+        self._costs = ReplayCosts(problem, kept)
+        self.alternatives = (self, Planner(problem)) if kept else (self,)
 
     def draft(self) -> Draft:
         """A draft that keeps everything."""
@@ -39,7 +52,7 @@ class Planner:
 
     def recompute_s(self, t: int) -> float:
         """Seconds to replay t when nothing else is dropped; endless if it cannot be replayed."""
-        return self._costs.seconds.get(t, float("inf"))
+        return self._costs.seconds(t) if self._costs.can_drop(t) else float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +155,6 @@ def build_plan(
     Returns:
         The plan with its simulated duration under `ratios`, or None if no target makes it fit.
     """
-    problem = planner.problem
     tried: dict[int, Action] | None = None
     for attempt in range(REPLAN_LIMIT):
         draft = planner.draft()
@@ -155,7 +167,7 @@ def build_plan(
                 return None  # nothing is left to evict: lower targets give the same plan
             continue
         tried = draft.actions
-        plan = _lay_out(problem, draft, recipe, budget_bytes, ratios)
+        plan = _lay_out(planner, draft, recipe, budget_bytes, ratios)
         try:
             timeline = simulate(plan, ratios)
         except PlanOverflowError:
@@ -165,13 +177,14 @@ def build_plan(
 
 
 def _lay_out(
-    problem: Problem,
+    planner: Planner,
     draft: Draft,
     recipe: Recipe,
     budget_bytes: int,
     ratios: Mapping[int, float],
 ) -> Plan:
-    program = compile_program(problem, draft.actions)
+    problem = planner.problem
+    program = compile_program(problem, draft.actions, draft.stays, planner.layout)
     return Plan(
         model=problem.trace.model,
         platform=problem.platform.name,
@@ -184,4 +197,5 @@ def _lay_out(
         steps=program.steps,
         swaps=place_prefetches(program, problem.bytes, budget_bytes),
         scratch=program.scratch,
+        stays=draft.stays,
     )

@@ -2,8 +2,11 @@
 
 import numpy as np
 
+from planezip.planning.layout import Int64
 from planezip.planning.program import Program
 from planezip.records import Swap
+
+_FIRST_STRETCH = 64
 
 
 def place_prefetches(program: Program, bytes_of: list[int], budget_bytes: int) -> tuple[Swap, ...]:
@@ -16,9 +19,22 @@ def place_prefetches(program: Program, bytes_of: list[int], budget_bytes: int) -
     swaps = []
     for r in sorted(program.residences, key=lambda r: (r.needed_by, r.storage)):
         size = bytes_of[r.storage]
-        away = memory[r.release_after + 1 : r.needed_by]
-        too_full = np.flatnonzero(away > budget_bytes - size)
-        start = r.release_after + 1 + (int(too_full[-1]) + 1 if too_full.size else 0)
+        start = _after_last_above(memory, r.release_after + 1, r.needed_by, budget_bytes - size)
         memory[start : r.needed_by] += size
         swaps.append(Swap(r.storage, r.out_after, r.release_after, start, r.needed_by))
     return tuple(swaps)
+
+
+def _after_last_above(memory: Int64, start: int, stop: int, limit: int) -> int:
+    """The first index in start..stop from which on memory stays within the limit until `stop`.
+
+    Searches from the end in growing stretches: the answer is mostly near it.
+    """
+    length = _FIRST_STRETCH
+    while stop > start:
+        begin = max(start, stop - length)
+        above = np.flatnonzero(memory[begin:stop] > limit)
+        if above.size:
+            return begin + int(above[-1]) + 1
+        stop, length = begin, 2 * length
+    return start

@@ -46,8 +46,13 @@ class Problem:
         forward_version: storage -> its version when the forward pass ends.
         backward_start: first position after the forward pass.
         candidates: saved storage -> Candidate, in order of production.
+        rank: candidate -> its index in the arrays below, which are in order of production.
+        last_forward_uses, first_backward_uses: positions by rank, int64.
         memory: activation bytes during every position without eviction, int64.
+        irreducible: the same with every candidate away while it is idle.
         forward_s, backward_s: compute time of both passes.
+        out_rank, in_rank: candidate -> its place in the queue to the host and in the one back.
+        out_slack_s, in_slack_s: by place, the time before the deadline of an empty queue.
     """
 
     def __init__(self, trace: Trace, platform: Platform) -> None:
@@ -70,6 +75,8 @@ class Problem:
         }
         self.memory = self._memory_without_eviction()
         self.candidates = self._find_candidates()
+        self._index_candidates()
+        self._order_queues()
 
     @property
     def peak_bytes(self) -> int:
@@ -102,6 +109,24 @@ class Problem:
             change[first] += self.bytes[s]
             change[uses[-1] + 1] -= self.bytes[s]
         return np.cumsum(change)[:-1]
+
+    def _index_candidates(self) -> None:
+        found = self.candidates.values()
+        self.rank = {t: k for k, t in enumerate(self.candidates)}
+        self.last_forward_uses = np.array([c.last_forward_use for c in found], dtype=np.int64)
+        self.first_backward_uses = np.array([c.first_backward_use for c in found], dtype=np.int64)
+        self.irreducible = self.memory.copy()
+        for c in found:
+            self.irreducible[c.last_forward_use + 1 : c.first_backward_use] -= c.bytes
+
+    def _order_queues(self) -> None:
+        found = self.candidates.values()
+        out = sorted(found, key=lambda c: (c.ready_s, c.storage))
+        back = sorted(found, key=lambda c: (c.first_use_s, c.storage))
+        self.out_rank = {c.storage: i for i, c in enumerate(out)}
+        self.in_rank = {c.storage: i for i, c in enumerate(back)}
+        self.out_slack_s = np.array([self.forward_s - c.ready_s for c in out])
+        self.in_slack_s = np.array([c.first_use_s - self.forward_s for c in back])
 
     def _find_candidates(self) -> dict[int, Candidate]:
         found = {}

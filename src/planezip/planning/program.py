@@ -3,15 +3,20 @@
 Semantics of the paper's planner: a dropped tensor is replayed right before its first use in
 backward and stays until its last; whatever else the replay recomputed is freed as soon as the
 replay no longer reads it, and recomputed again where it is needed again (III-C: its cost "is
-charged again for every dropped tensor whose replay needs t").
+charged again for every dropped tensor whose replay needs t"). Dropped tensors of which the plan
+says so stay instead, until their own last use.
+
+Few steps differ from those of the program that evicts nothing, so only these are made.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planezip.planning.problem import Problem
+from planezip.planning.layout import Int64, Layout
+from planezip.planning.lives import Lives
+from planezip.planning.problem import Candidate, Problem
 from planezip.planning.replay import replay_positions
 from planezip.records import Action, Step
 
@@ -38,68 +43,62 @@ class Program:
     steps: tuple[Step, ...]
     residences: tuple[Residence, ...]
     scratch: tuple[int, ...]
-    memory: np.ndarray[tuple[int], np.dtype[np.int64]]
+    memory: Int64
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A step under construction: `touches` are the buffers it reads or writes."""
+@dataclass(frozen=True, slots=True)
+class _ReplayStep:
+    """A step of a replay: `touches` are the buffers that it reads or writes."""
 
-    op: int
+    position: int
     into: tuple[int, ...]
     touches: tuple[int, ...]
     allocates: tuple[int, ...]
     replay_for: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """The steps before position `before`; the dropped tensors in `stay` outlast them."""
+
+    before: int
+    steps: list[_ReplayStep]
+    stay: frozenset[int]
+
+
 class _Compiler:
-    def __init__(self, problem: Problem, actions: Mapping[int, Action]) -> None:
-        self.problem = problem
-        self.actions = actions
-        self.drafts: list[_Draft] = []
+    """Lays out the replays in order."""
+
+    def __init__(
+        self, problem: Problem, actions: Mapping[int, Action], stays: Collection[int]
+    ) -> None:
+        self.problem, self.actions, self.stays = problem, actions, stays
         self.scratch: list[int] = []
         self._scratch_of: dict[int, int] = {}
-        self.resident: set[int] = {
-            s.id for s in problem.trace.storages if s.kind == "input" and problem.uses[s.id]
-        }
-        self.step_of_position: list[int] = []
+        self._resident: set[int] = set()  # dropped tensors that a replay brought back
+        self._position = 0
 
-    def run(self) -> None:
+    def replays(self) -> list[_Replay]:
+        """The replays in order, each before the first position that needs it."""
         problem = self.problem
         dropped = {t for t, action in self.actions.items() if action == "drop"}
-        leaves: dict[int, list[int]] = {}
-        for t in dropped:
-            candidate = problem.candidates[t]
-            leaves.setdefault(candidate.last_forward_use, []).append(t)
-            leaves.setdefault(candidate.last_backward_use, []).append(t)
-        for position in range(len(problem.ops)):
-            if position >= problem.backward_start:
-                needed = [
-                    s for s, _ in problem.reads[position] if s in dropped and s not in self.resident
-                ]
-                if needed:
-                    self._replay(needed)
-            self._own_step(position)
-            self.resident.difference_update(leaves.get(position, ()))
+        found = []
+        for position in sorted({problem.candidates[t].first_backward_use for t in dropped}):
+            self._position = position
+            needed = [s for s, _ in problem.reads[position] if s in dropped and self._is_away(s)]
+            if needed:
+                found.append(self._replay(needed))
+        return found
 
-    def _own_step(self, position: int) -> None:
-        problem = self.problem
-        op = problem.ops[position]
-        allocates = tuple(s for s in problem.writes[position] if s not in self.resident)
-        self.resident.update(allocates)
-        touches = (*(s for s, _ in problem.reads[position]), *problem.writes[position])
-        self.step_of_position.append(len(self.drafts))
-        self.drafts.append(_Draft(op.index, op.writes, touches, allocates, -1))
-
-    def _replay(self, targets: list[int]) -> None:
-        """Emit one replay that leaves `targets` resident in their own buffers."""
+    def _replay(self, targets: list[int]) -> _Replay:
+        """One replay that leaves `targets` resident in their own buffers."""
         problem = self.problem
         positions, _ = replay_positions(
             problem, [(t, problem.forward_version[t]) for t in targets], self._is_resident
         )
         holder: dict[int, int] = {}  # storage -> buffer of the version that this replay made
+        steps = []
         for position in positions:
-            op = problem.ops[position]
             touches = [
                 s if self._is_resident(s, version) else holder.get(s, s)
                 for s, version in problem.reads[position]
@@ -109,12 +108,35 @@ class _Compiler:
                 if s not in holder:
                     holder[s] = self._buffer_for(s)
                     allocates.append(holder[s])
-            into = tuple(holder.get(s, s) for s in op.writes)
+            into = tuple(holder.get(s, s) for s in problem.ops[position].writes)
             touches += [holder[s] for s in problem.writes[position]]
-            self.drafts.append(
-                _Draft(op.index, into, tuple(touches), tuple(allocates), targets[-1])
+            steps.append(
+                _ReplayStep(
+                    position,
+                    into,
+                    tuple(dict.fromkeys(touches)),
+                    tuple(allocates),
+                    targets[-1],
+                )
             )
-        self.resident.update(targets)
+        stay = frozenset(targets) | {s for s in holder if self._may_stay(s, positions)}
+        self._resident |= stay
+        return _Replay(self._position, steps, stay)
+
+    def _may_stay(self, storage: int, positions: list[int]) -> bool:
+        """Whether the replay leaves the storage as backward will read it, and may keep it."""
+        return (
+            storage in self.stays
+            and self._is_away(storage)
+            and self._position <= self.problem.candidates[storage].last_backward_use
+            and self.problem.writers[storage][self.problem.forward_version[storage] - 1]
+            in positions
+        )
+
+    def _is_away(self, dropped: int) -> bool:
+        """Whether a dropped tensor has not been replayed yet, or has had its last use."""
+        last_use = self.problem.candidates[dropped].last_backward_use
+        return dropped not in self._resident or last_use < self._position
 
     def _is_resident(self, storage: int, version: int) -> bool:
         """Whether the storage's own buffer holds this version during backward."""
@@ -123,12 +145,12 @@ class _Compiler:
         action = self.actions.get(storage)
         if action is None:
             return version == 0  # a batch that backward does not read is still there
-        return action != "drop" or storage in self.resident
+        return action != "drop" or not self._is_away(storage)
 
     def _buffer_for(self, storage: int) -> int:
         """The storage's own buffer if a replay may use it, else a scratch buffer."""
         action = self.actions.get(storage)
-        if action == "drop" and storage not in self.resident:
+        if action == "drop" and self._is_away(storage):
             return storage
         if action is None and self.problem.uses[storage][-1] < self.problem.backward_start:
             return storage
@@ -138,72 +160,115 @@ class _Compiler:
         return self._scratch_of[storage]
 
 
-def compile_program(problem: Problem, actions: Mapping[int, Action]) -> Program:
-    """Lay out what `actions` (saved storage -> action; every candidate has one) means."""
-    compiler = _Compiler(problem, actions)
-    compiler.run()
+def compile_program(
+    problem: Problem,
+    actions: Mapping[int, Action],
+    stays: Collection[int] = (),
+    layout: Layout | None = None,
+) -> Program:
+    """Lay out what `actions` (saved storage -> action; every candidate has one) means.
+
+    Args:
+        stays: dropped storages that stay until their own last use once a replay of another one
+            has recomputed them.
+        layout: that of the problem, if it is there already.
+    """
+    layout = layout or Layout(problem)
+    compiler = _Compiler(problem, actions, stays)
+    replays = compiler.replays()
+    inserted = np.zeros(len(problem.ops) + 1, dtype=np.int64)
+    for replay in replays:
+        inserted[replay.before] += len(replay.steps)
+    step_of: list[int] = (np.arange(len(problem.ops)) + np.cumsum(inserted)[:-1]).tolist()
+    lives = _lives(problem, layout, actions, replays, step_of)
     size_of = [*problem.bytes, *(problem.bytes[s] for s in compiler.scratch)]
-    frees, first_use_after = _place_frees(compiler, problem, actions)
-    residences = []
-    for t, action in actions.items():
-        if action == "swap":
-            candidate = problem.candidates[t]
-            residences.append(
-                Residence(
-                    t,
-                    _step(compiler, candidate.ready),
-                    _step(compiler, candidate.last_forward_use),
-                    first_use_after[t],
-                )
-            )
-    steps = tuple(
-        Step(draft.op, draft.into, tuple(free), draft.replay_for)
-        for draft, free in zip(compiler.drafts, frees, strict=True)
+    residences = tuple(
+        _residence(problem.candidates[t], step_of, lives)
+        for t, action in actions.items()
+        if action == "swap"
     )
-    memory = _memory(compiler, frees, residences, size_of)
-    return Program(steps, tuple(residences), tuple(compiler.scratch), memory)
+    steps = _steps(problem, layout, replays, step_of, lives)
+    memory = _memory(layout, replays, residences, step_of, lives, size_of)
+    return Program(tuple(steps), residences, tuple(compiler.scratch), memory)
 
 
-def _step(compiler: _Compiler, position: int) -> int:
-    return compiler.step_of_position[position] if position >= 0 else -1
+def _residence(c: Candidate, step_of: list[int], lives: Lives) -> Residence:
+    own_use = step_of[c.first_backward_use]
+    return Residence(
+        c.storage,
+        step_of[c.ready] if c.ready >= 0 else -1,
+        step_of[c.last_forward_use] if c.last_forward_use >= 0 else -1,
+        min(own_use, lives.first_replay.get(c.storage, own_use)),
+    )
 
 
-def _place_frees(
-    compiler: _Compiler, problem: Problem, actions: Mapping[int, Action]
-) -> tuple[list[list[int]], dict[int, int]]:
-    """Free every buffer after its last touch; also the first backward touch of swapped ones."""
-    backward = compiler.step_of_position[problem.backward_start :]
-    backward_step = backward[0] if backward else len(compiler.drafts)
-    frees: list[list[int]] = [[] for _ in compiler.drafts]
-    needed_by: dict[int, int] = {}
-    alive: set[int] = set()
-    for index in range(len(compiler.drafts) - 1, -1, -1):
-        draft = compiler.drafts[index]
-        for buffer in dict.fromkeys(draft.touches):
-            if buffer not in alive and (
-                buffer >= len(problem.budgeted) or problem.budgeted[buffer]
-            ):
-                alive.add(buffer)
-                frees[index].append(buffer)
-            if actions.get(buffer) == "swap" and index >= backward_step:
-                needed_by[buffer] = index
-        alive.difference_update(draft.allocates)
-    return frees, needed_by
+def _lives(
+    problem: Problem,
+    layout: Layout,
+    actions: Mapping[int, Action],
+    replays: list[_Replay],
+    step_of: list[int],
+) -> Lives:
+    """Follow the buffers through all replays."""
+    ends = {s: step_of[p] for s, p in layout.last_touch.items()}
+    dropped = [t for t, action in actions.items() if action == "drop"]
+    lives = Lives(ends)
+    for t in dropped:
+        lives.shorten(t, step_of[problem.candidates[t].last_forward_use])
+    for replay in replays:
+        index = step_of[replay.before] - len(replay.steps)
+        for step in replay.steps:
+            for buffer in step.allocates:
+                lives.allocate(buffer, index, ends[buffer] if buffer in replay.stay else index)
+            for buffer in step.touches:
+                lives.touch(buffer, index)
+            index += 1
+    lives.close()
+    return lives
+
+
+def _steps(
+    problem: Problem, layout: Layout, replays: list[_Replay], step_of: list[int], lives: Lives
+) -> list[Step]:
+    steps: list[Step] = []
+    start = 0
+    for replay in replays:
+        steps += layout.steps[start : replay.before]
+        for r in replay.steps:
+            free = tuple(b for b in r.touches if b in lives.freed.get(len(steps), ()))
+            steps.append(Step(problem.ops[r.position].index, r.into, free, r.replay_for))
+        start = replay.before
+    steps += layout.steps[start:]
+    for position in lives.changed_positions(layout.last_touch, step_of):
+        index = step_of[position]
+        now = {b for b in steps[index].free if b not in lives.changed}
+        now |= lives.freed.get(index, set())
+        free = tuple(b for b in layout.touches[position] if b in now)
+        steps[index] = replace(steps[index], free=free)
+    return steps
 
 
 def _memory(
-    compiler: _Compiler,
-    frees: list[list[int]],
-    residences: list[Residence],
+    layout: Layout,
+    replays: list[_Replay],
+    residences: tuple[Residence, ...],
+    step_of: list[int],
+    lives: Lives,
     size_of: list[int],
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    change = np.zeros(len(compiler.drafts) + 1, dtype=np.int64)
-    for s in compiler.problem.trace.storages:
-        if s.kind == "input" and compiler.problem.uses[s.id]:
-            change[0] += size_of[s.id]
-    for index, draft in enumerate(compiler.drafts):
-        change[index] += sum(size_of[b] for b in draft.allocates)
-        change[index + 1] -= sum(size_of[b] for b in frees[index])
+) -> Int64:
+    own = np.array(step_of, dtype=np.int64)
+    length = len(step_of) + sum(len(replay.steps) for replay in replays)
+    change = np.zeros(length + 1, dtype=np.int64)
+    change[own] += layout.allocated_bytes
+    change[own + 1] -= layout.freed_bytes
+    change[0] += sum(size_of[s] for s in layout.batch)
+    for buffer in lives.changed:
+        if buffer in layout.last_touch:
+            change[step_of[layout.last_touch[buffer]] + 1] += size_of[buffer]
+    for index, buffers in lives.freed.items():
+        change[index + 1] -= sum(size_of[b] for b in buffers)
+    for index, buffer in lives.allocated:
+        change[index] += size_of[buffer]
     for r in residences:
         change[r.release_after + 1] -= size_of[r.storage]
         change[r.needed_by] += size_of[r.storage]

@@ -7,6 +7,9 @@ overwrote it is recomputed, not read from the storage that now holds something e
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from copy import copy
+
+import numpy as np
 
 from planezip.planning.problem import Problem, Value
 
@@ -72,63 +75,106 @@ def replay_peak_bytes(problem: Problem, positions: list[int], target: int) -> in
     return peak
 
 
+TICKS_PER_S = 1 << 50
+"""Durations are summed as whole ticks, so that sums do not depend on the order of adding."""
+
+
 class ReplayCosts:
     """Replay cost of every candidate while drops accumulate.
 
-    `frontier[t]` holds the candidates that a replay of t reads, `positions[t]` the operators that
-    it runs; dropping one of its frontier makes both grow. `dropped_dependants(t)` are the dropped
-    tensors whose replay reads t and would have to replay it too.
+    Sets of positions are bits of an integer: bit p of `positions[t]` is set if a replay of t runs
+    the operator at p. Two semantics (paper III-C and docs/model.md):
+
+    - freed: a replay that reads a dropped tensor replays that one too and frees it again. Dropping
+      t makes the replay of every reader longer.
+    - kept (`kept`): what a replay recomputes stays until its own last use, so that every dropped
+      tensor is recomputed once. Replays never grow.
+
+    Attributes:
+        positions: what a replay of t runs.
+        frontier: the candidates that it reads.
+        ticks: its duration.
+        written_bytes: an upper bound of what it writes.
+        dropped: the tensors dropped so far.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, kept: bool = False) -> None:
         self._problem = problem
-        self.positions: dict[int, frozenset[int]] = {}
+        self.kept = kept
+        self.positions: dict[int, int] = {}
         self.frontier: dict[int, frozenset[int]] = {}
-        self.seconds: dict[int, float] = {}
+        self.ticks: dict[int, int] = {}
+        self.written_bytes: dict[int, int] = {}
         self.dropped: set[int] = set()
+        self._ticks_at = [round(s * TICKS_PER_S) for s in problem.seconds]
         for t in problem.candidates:
             if t in problem.writers:
                 with suppress(NotReplayableError):
                     self._start(t)
         self._readers: dict[int, set[int]] = {t: set() for t in problem.candidates}
+        self._dependants: dict[int, set[int]] = {t: set() for t in problem.candidates}
         for t, frontier in self.frontier.items():
             for read in frontier:
                 self._readers[read].add(t)
 
     def copy(self) -> "ReplayCosts":
         """An independent copy, cheap enough for one per candidate plan."""
-        twin = object.__new__(ReplayCosts)
-        twin._problem = self._problem
-        twin.positions, twin.frontier = dict(self.positions), dict(self.frontier)
-        twin.seconds, twin.dropped = dict(self.seconds), set(self.dropped)
-        twin._readers = {t: set(readers) for t, readers in self._readers.items()}
+        twin = copy(self)
+        for name in ("positions", "frontier", "ticks", "written_bytes", "dropped"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin._readers = {t: readers.copy() for t, readers in self._readers.items()}
+        twin._dependants = {t: readers.copy() for t, readers in self._dependants.items()}
         return twin
 
     def can_drop(self, t: int) -> bool:
         """Whether t can be replayed at all; the batch, for one, cannot."""
         return t in self.positions
 
+    def seconds(self, t: int) -> float:
+        """Duration of t's replay."""
+        return self.ticks[t] / TICKS_PER_S
+
     def dropped_dependants(self, t: int) -> set[int]:
-        return self._readers[t] & self.dropped
+        """The dropped tensors whose replay reads t."""
+        return self._dependants[t]
 
     def charge_s(self, t: int) -> float:
-        """Recomputation that dropping t adds: its replay, once more for every dropped dependant."""
-        return self.seconds[t] * (1 + len(self.dropped_dependants(t)))
+        """Recomputation that dropping t adds: its replay, once more for every dropped dependant.
 
-    def after_drop(self, t: int, dependant: int) -> frozenset[int]:
-        """Positions that a replay of `dependant` would run if t were dropped too."""
-        return self.positions[dependant] | self.positions[t]
+        Where replays keep what they recompute, the dependants' replays use the same copy.
+        """
+        times = 1 if self.kept else 1 + len(self._dependants[t])
+        return self.ticks[t] * times / TICKS_PER_S
 
-    def drop(self, t: int) -> None:
-        """Record that t is dropped: every replay that reads it now replays it as well."""
+    def drop(self, t: int) -> set[int]:
+        """Record that t is dropped; the candidates whose charge that changes."""
         self.dropped.add(t)
-        for reader in self._readers[t]:
-            self.positions[reader] = self.after_drop(t, reader)
-            self.seconds[reader] = self._seconds(self.positions[reader])
-            self.frontier[reader] = (self.frontier[reader] - {t}) | self.frontier[t]
+        for read in self.frontier[t]:
+            self._dependants[read].add(t)
+        if self.kept:
+            return set()
+        changed = set(self.frontier[t])
+        readers, self._readers[t], self._dependants[t] = self._readers[t], set(), set()
+        for reader in readers:
+            self._extend(reader, t)
+            changed.add(reader)
             for read in self.frontier[t]:
                 self._readers[read].add(reader)
-        self._readers[t] = set()
+                if reader in self.dropped:
+                    self._dependants[read].add(reader)
+        return changed
+
+    def _extend(self, reader: int, t: int) -> None:
+        """From now on a replay of `reader` replays t as well."""
+        added = self.positions[t] & ~self.positions[reader]
+        self.positions[reader] |= added
+        self.written_bytes[reader] += self.written_bytes[t]
+        self.frontier[reader] = (self.frontier[reader] - {t}) | self.frontier[t]
+        shared = self.positions[t] & ~added
+        if added.bit_count() < shared.bit_count():
+            self.ticks[reader] += self._ticks(added)
+        else:
+            self.ticks[reader] += self.ticks[t] - self._ticks(shared)
 
     def _start(self, t: int) -> None:
         problem = self._problem
@@ -138,9 +184,21 @@ class ReplayCosts:
             [target],
             lambda s, version: s in problem.candidates and version == problem.forward_version[s],
         )
-        self.positions[t] = frozenset(positions)
+        self.positions[t] = sum(1 << p for p in positions)
         self.frontier[t] = frozenset(inputs & problem.candidates.keys())
-        self.seconds[t] = self._seconds(self.positions[t])
+        self.ticks[t] = sum(self._ticks_at[p] for p in positions)
+        self.written_bytes[t] = sum(problem.bytes[s] for p in positions for s in problem.writes[p])
 
-    def _seconds(self, positions: frozenset[int]) -> float:
-        return sum(self._problem.seconds[p] for p in sorted(positions))
+    def _ticks(self, positions: int) -> int:
+        return sum(self._ticks_at[p] for p in bits(positions))
+
+
+def bits(positions: int) -> list[int]:
+    """The indices of the bits that are set, ascending."""
+    if not positions:
+        return []
+    lowest = (positions & -positions).bit_length() - 1
+    shifted = positions >> lowest
+    octets = np.frombuffer(shifted.to_bytes((shifted.bit_length() + 7) // 8, "little"), np.uint8)
+    found: list[int] = (np.flatnonzero(np.unpackbits(octets, bitorder="little")) + lowest).tolist()
+    return found

@@ -9,13 +9,14 @@ from planezip.records.costs import (
 )
 from planezip.records.files import write_atomically, write_together
 from planezip.records.plan import Action, Plan, Step, Swap
-from planezip.records.platform import Platform, platform, platforms
+from planezip.records.platform import PAPER_PLATFORMS, Platform, platform, platforms
 from planezip.records.store import from_json, load, save, to_json
 from planezip.records.timeline import Event, Timeline
 from planezip.records.trace import Kind, Op, Phase, Precision, Storage, Trace
 from planezip.records.validation import fits
 
 __all__ = [
+    "PAPER_PLATFORMS",
     "Action",
     "Capture",
     "Event",

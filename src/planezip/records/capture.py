@@ -6,6 +6,8 @@ from planezip.records.trace import Precision, bytes_at
 
 CODECS = ("bdi", "zvc", "bpc", "bx", "zbx", "planezip")
 """The codecs that every tensor is measured under, in the order of the paper's figure 3."""
+SYMBOL32 = "planezip-w32"
+"""PlaneZip with 32-bit symbols at any precision, the paper's ablation (V-A, figure 5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,9 @@ class WireSizes:
     symbol32_wire_bytes: int
 
     def ratio(self, codec: str) -> float:
-        """Compression ratio; 1.0 for an empty tensor."""
-        return self.raw_bytes / self.wire_bytes[codec] if self.raw_bytes else 1.0
+        """Compression ratio of one of CODECS or SYMBOL32; 1.0 for an empty tensor."""
+        wire = self.symbol32_wire_bytes if codec == SYMBOL32 else self.wire_bytes[codec]
+        return self.raw_bytes / wire if self.raw_bytes else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ class Plan:
         swaps: the transfers.
         scratch: storage id of every further buffer: buffer number_of_storages + i holds an
             earlier version of storage scratch[i] for the time of a replay.
+        stays: dropped storages that stay resident until their own last use once the replay of
+            another one has recomputed them; all others are freed again after such a replay.
         predicted_s: simulated duration of the iteration with the predicted ratios, 0 if unknown.
     """
 
@@ -82,3 +84,4 @@ class Plan:
     swaps: tuple[Swap, ...]
     scratch: tuple[int, ...] = ()
     predicted_s: float = 0.0
+    stays: tuple[int, ...] = ()

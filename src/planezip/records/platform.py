@@ -8,6 +8,9 @@ from importlib.resources import files
 from planezip.errors import InputError
 from planezip.records.trace import Precision
 
+PAPER_PLATFORMS = ("A", "B")
+"""Those of Table II; all others of data/platforms.toml are beyond the paper."""
+
 
 @dataclass(frozen=True, slots=True)
 class Platform:

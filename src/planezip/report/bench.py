@@ -2,7 +2,8 @@
 
 from functools import cached_property
 
-from planezip.planning import Planner, Problem, RatioTable, best_plan, make_plan, policy
+from planezip.planning import Planner, Problem, best_plan, make_plan, policy
+from planezip.planning.predictor import Signature
 from planezip.records import (
     Capture,
     Plan,
@@ -12,66 +13,99 @@ from planezip.records import (
     iteration_seconds,
     peak_activation_bytes,
 )
-from planezip.records.align import align
+from planezip.report.sources import Captured, Source
+from planezip.report.variants import Variant, variant
 from planezip.simulation import Simulator
 
 
 class Bench:
-    """Planner and simulator of a (trace, platform), with the ratios of a capture.
+    """Planner and simulator of a (trace, platform), with the ratios of a source.
 
     The compressed policies plan with the ratios of the first captured iteration and transfer with
-    those of the second (paper IV). Without a capture every ratio is 1, as before the first
+    those of the second (paper IV). Without a source every ratio is 1, as before the first
     measurement (paper III-B).
+
+    Args:
+        source: a capture, or anything else that knows ratios.
+        kept: plan so that what replays recompute stays (docs/model.md); the paper's does not.
     """
 
-    def __init__(self, trace: Trace, platform: Platform, capture: Capture | None = None) -> None:
-        self.trace, self.platform, self.capture = trace, platform, capture
+    def __init__(
+        self,
+        trace: Trace,
+        platform: Platform,
+        source: Capture | Source | None = None,
+        kept: bool = False,
+    ) -> None:
+        self.trace, self.platform, self.kept = trace, platform, kept
+        self.source = Captured(source) if isinstance(source, Capture) else source
         self.peak_bytes = peak_activation_bytes(trace, platform.precision)
         self.unlimited_s = iteration_seconds(trace, platform)
         self._simulator = Simulator(trace, platform)
-        self._ratios: dict[tuple[str, int], dict[int, float]] = {}
+        self._ratios: dict[tuple[str, int, Signature], dict[int, float]] = {}
+        self._plans: dict[tuple[str, int], Plan | None] = {}
 
     @cached_property
-    def _planner(self) -> Planner:
-        return Planner(Problem(self.trace, self.platform))
+    def problem(self) -> Problem:
+        return Problem(self.trace, self.platform)
+
+    @cached_property
+    def planner(self) -> Planner:
+        return Planner(self.problem, self.kept)
 
     def budget_bytes(self, budget_pct: float) -> int:
         """A share of the peak activation memory without eviction, in bytes."""
         return int(self.peak_bytes * budget_pct / 100)
 
     def best_plan(self, policy_name: str, budget_bytes: int) -> Plan | None:
-        """The policy's plan, None if it has none within the budget."""
-        chosen = policy(policy_name)
-        ratios = self.ratios(chosen.codec, 0)
-        return best_plan(self._planner, chosen, budget_bytes, ratios, self._simulator.run)
+        """The plan of a policy or variant, None if it has none within the budget."""
+        chosen = variant(policy_name)
+        key = (chosen.policy.name, budget_bytes)
+        if key not in self._plans:
+            self._plans[key] = best_plan(
+                self.planner,
+                chosen.policy,
+                budget_bytes,
+                self._planned(chosen),
+                self._simulator.run,
+            )
+        return self._plans[key]
 
     def make_plan(self, policy_name: str, budget_bytes: int) -> Plan:
         """The policy's plan; OverBudgetError names the smallest feasible budget if it has none."""
         chosen = policy(policy_name)
         ratios = self.ratios(chosen.codec, 0)
-        return make_plan(self._planner, chosen, budget_bytes, ratios, self._simulator.run)
+        return make_plan(self.planner, chosen, budget_bytes, ratios, self._simulator.run)
 
     def predict(self, plan: Plan) -> Timeline:
         """One iteration under the plan if every ratio is as the plan predicts."""
         return self._simulator.run(plan, plan.ratios)
 
-    def run(self, plan: Plan, detail: bool = False) -> Timeline:
+    def run(self, plan: Plan, detail: bool = False, codec: str | None = None) -> Timeline:
         """One iteration with the ratios of the captured iteration after the plan's.
 
-        Without a capture, with those that the plan predicts. PlanOverflowError if the plan does
+        Without a source, with those that the plan predicts. PlanOverflowError if the plan does
         not fit its budget.
+
+        Args:
+            codec: what compresses the transfers, if it is not what the plan counted on.
         """
-        codec = policy(plan.policy).codec
-        ratios = self.ratios(codec, 1) if self.capture else plan.ratios
+        codec = codec or variant(plan.policy).codec
+        ratios = self.ratios(codec, 1) if self.source else plan.ratios
         return self._simulator.run(plan, ratios, detail)
 
-    def ratios(self, codec: str | None, iteration: int) -> dict[int, float]:
-        """Ratio of every saved activation in a captured iteration; empty without a codec."""
-        if codec is None or self.capture is None:
+    def ratios(
+        self, codec: str | None, iteration: int, signature: Signature = "tensor"
+    ) -> dict[int, float]:
+        """Ratio of every saved activation in an iteration; empty without a codec or a source."""
+        if codec is None or self.source is None:
             return {}
-        if (codec, iteration) not in self._ratios:
-            matches = align(self.capture, self.trace, iteration).matches
-            table = RatioTable()
-            table.update(self.capture.iterations[iteration], self.platform.precision, codec)
-            self._ratios[codec, iteration] = table.predict_all(matches)
-        return self._ratios[codec, iteration]
+        key = (codec, iteration, signature)
+        if key not in self._ratios:
+            self._ratios[key] = self.source.ratios(
+                self.trace, self.platform.precision, codec, iteration, signature
+            )
+        return self._ratios[key]
+
+    def _planned(self, chosen: Variant) -> dict[int, float]:
+        return self.ratios(chosen.policy.codec, chosen.planned_iteration, chosen.signature)

@@ -18,6 +18,7 @@ from planezip.report.predictability import Stability, stability
 from planezip.report.producers import Producer, producers
 from planezip.report.ratios import Ratio, ratios
 from planezip.report.rows import Outcome, Row
+from planezip.report.sources import PaperTable, Source
 from planezip.report.summary import TraceSummary, summarise
 
 
@@ -26,6 +27,9 @@ class Contents:
     """Rows for the CSV files and the records behind the plots.
 
     Without a capture, `ratios`, `producers` and `stability` are empty.
+
+    Attributes:
+        paper_ratios: transfers compress by the paper's Table III.
     """
 
     trace: Trace
@@ -36,6 +40,7 @@ class Contents:
     producers: list[Producer]
     stability: list[Stability]
     outcomes: list[Outcome]
+    paper_ratios: bool = False
 
     @property
     def rows(self) -> list[Row]:
@@ -55,12 +60,13 @@ class Contents:
 
 def contents(
     trace: Trace,
-    capture: Capture | None,
+    source: Capture | Source | None,
     platforms: Sequence[Platform],
     budgets_pct: Sequence[float] = BUDGETS_PCT,
     progress: Progress | None = None,
 ) -> Contents:
     """Evaluate all policies and gather the ratios; what `evaluate` raises."""
+    capture = source if isinstance(source, Capture) else None
     return Contents(
         trace,
         capture,
@@ -69,5 +75,6 @@ def contents(
         ratios(capture) if capture else [],
         producers(capture) if capture else [],
         stability(capture) if capture else [],
-        evaluate(trace, capture, platforms, budgets_pct, progress=progress),
+        evaluate(trace, source, platforms, budgets_pct, progress=progress),
+        isinstance(source, PaperTable),
     )

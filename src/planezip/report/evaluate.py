@@ -4,12 +4,15 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
+from planezip.errors import PlanOverflowError
 from planezip.planning import POLICIES
 from planezip.planning import policy as policy_named
-from planezip.records import Capture, Platform, Trace
+from planezip.records import Capture, Plan, Platform, Timeline, Trace
 from planezip.report.bench import Bench
 from planezip.report.processes import spread
 from planezip.report.rows import INFEASIBLE, Outcome, Row
+from planezip.report.sources import Source
+from planezip.report.variants import variant
 
 BUDGETS_PCT = (90.0, 70.0, 50.0, 30.0)
 DETAIL_PCT = 50.0
@@ -24,7 +27,7 @@ Combination = tuple[str, float, str]  # platform, budget in percent, policy
 
 def evaluate(
     trace: Trace,
-    capture: Capture | None,
+    capture: Capture | Source | None,
     platforms: Sequence[Platform],
     budgets_pct: Sequence[float] = BUDGETS_PCT,
     policies: Sequence[str] = tuple(POLICIES),
@@ -35,7 +38,7 @@ def evaluate(
 
     Args:
         capture: ratios of consecutive iterations: the first to plan with, the second to transfer
-            with. None: nothing compresses.
+            with; or another source of ratios. None: nothing compresses.
         progress: called after every combination.
         workers: processes to spread the work over; by default as many as are worth their start.
 
@@ -60,7 +63,7 @@ class _Benches:
     """A bench a platform, made when first needed; travels to the worker processes."""
 
     def __init__(
-        self, trace: Trace, capture: Capture | None, platforms: Sequence[Platform]
+        self, trace: Trace, capture: Capture | Source | None, platforms: Sequence[Platform]
     ) -> None:
         self._inputs = (trace, capture)
         self._platforms = {p.name: p for p in platforms}
@@ -76,12 +79,20 @@ class _Benches:
 
 def evaluate_one(bench: Bench, budget_pct: float, policy: str) -> Outcome:
     """Plan and simulate one combination."""
+    detail = budget_pct == DETAIL_PCT
+    row, plan, timeline = row_of(bench, budget_pct, policy, detail)
+    return Outcome(row, plan, timeline) if detail else Outcome(row)
+
+
+def row_of(
+    bench: Bench, budget_pct: float, policy: str, detail: bool = False
+) -> tuple[Row, Plan | None, Timeline | None]:
+    """Plan with a policy or variant and simulate; the row, and what it was made from."""
     head = (bench.trace.model, bench.platform.name, budget_pct, policy)
     plan = bench.best_plan(policy, bench.budget_bytes(budget_pct))
-    if plan is None:
-        return Outcome(Row(*head, None, None, None, None, None, INFEASIBLE))
-    detail = budget_pct == DETAIL_PCT
-    timeline = bench.run(plan, detail)
+    timeline = run_if_it_fits(bench, plan, policy, detail) if plan else None
+    if plan is None or timeline is None:
+        return Row(*head, None, None, None, None, None, INFEASIBLE), None, None
     slowdown = timeline.duration_s / bench.unlimited_s
     row = Row(
         *head,
@@ -92,7 +103,15 @@ def evaluate_one(bench: Bench, budget_pct: float, policy: str) -> Outcome:
         stall_s=timeline.stall_s,
         kept_plan=plan.candidate,
     )
-    return Outcome(row, plan, timeline) if detail else Outcome(row)
+    return row, plan, timeline
+
+
+def run_if_it_fits(bench: Bench, plan: Plan, policy: str, detail: bool) -> Timeline | None:
+    """The plan with the next iteration's ratios; None if it overflows where the plan did not."""
+    try:
+        return bench.run(plan, detail, variant(policy).codec)
+    except PlanOverflowError:
+        return None
 
 
 def _run(benches: _Benches, combinations: list[Combination], workers: int) -> Iterator[Outcome]:

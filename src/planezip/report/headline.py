@@ -53,7 +53,8 @@ def facts(c: Contents) -> list[tuple[str, str]]:
             ),
         ]
     else:
-        told.append(("ratios", "none: no capture was given"))
+        said = "Table III of the paper" if c.paper_ratios else "none: no capture was given"
+        told.append(("ratios", said))
     versions = {**(c.trace.versions or {}), **(c.capture.versions if c.capture else {})}
     told += [
         ("versions", ", ".join(f"{name} {v}" for name, v in sorted(versions.items()))),

@@ -20,6 +20,15 @@ POLICIES = {
     "bw+zvc": "BW+ZVC",
     "planezip": "PlaneZip",
 }
+VARIANTS = {
+    **POLICIES,
+    "dte+codec": "DTE + compression",
+    "bw+codec": "BW + codec, unaware plan",
+    "planezip-w32": "PlaneZip, 32-bit symbols",
+    "planezip-optype": "PlaneZip, op-type predictor",
+    "planezip-oracle": "PlaneZip, oracle ratios",
+}
+"""The policies and those of the ablation (figure 5)."""
 _BEYOND_THE_PAPER = {"gpt2_fused": "GPT-2, fused attention", "llama": "Llama-style decoder"}
 PRECISIONS: dict[Precision, str] = {"bf16": "BF16", "fp32": "FP32"}
 ENCODERS = {"raw": "raw", "zvc": "ZVC", "dbx": "DBX", "bx": "BX", "zbx": "ZBX"}

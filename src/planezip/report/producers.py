@@ -26,13 +26,18 @@ _CATEGORY = {name: category for category, names in _BY_OPERATOR.items() for name
 
 def category(tensor: TensorCapture) -> str:
     """Table III's name for the kind of operator that last wrote a tensor."""
-    if tensor.dtype in ("int64", "int32"):
+    return category_of(tensor.op_name, tensor.dtype, tensor.slot)
+
+
+def category_of(op_name: str, dtype: str, slot: int) -> str:
+    """Table III's name for output `slot` of an operator ("input": the batch)."""
+    if dtype in ("int64", "int32"):
         return INDICES
-    if tensor.op_name == "input":
+    if op_name == "input":
         return INPUT
-    name = tensor.op_name.split(".")[1]
+    name = op_name.split(".")[1]
     if name in ("native_dropout", "_fused_dropout"):
-        return "Dropout mask" if tensor.slot else "Dropout output"
+        return "Dropout mask" if slot else "Dropout output"
     return _CATEGORY.get(name, OTHER)
 
 

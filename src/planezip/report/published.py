@@ -1,7 +1,7 @@
 """The paper's own figures, to stand beside ours."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -44,6 +44,23 @@ class PaperProducer:
 
 
 @dataclass(frozen=True, slots=True)
+class PaperRatios:
+    """Ratios of one category in one model, where the text gives them (V-A)."""
+
+    zvc: float
+    planezip: float
+
+
+@dataclass(frozen=True, slots=True)
+class PaperCosts:
+    """Figure 1 on one platform: swap over recomputation, and what the link can move."""
+
+    share_bytes_swap_slower_pct: float
+    median_ratio: float
+    movable_pct: str
+
+
+@dataclass(frozen=True, slots=True)
 class Paper:
     """Everything that paper.toml holds.
 
@@ -53,6 +70,10 @@ class Paper:
         geomean_ratio_bf16, geomean_ratio_fp32, geomean_ratio_32bit: PlaneZip's mean over the five
             models, the last one in BF16 with 32-bit symbols.
         mean_overhead_pct: platform -> budget in percent -> policy -> mean over the five models.
+        producers_in: model -> category -> ratios that differ from the table's.
+        figure1: by platform.
+        figure5: platform -> variant -> mean overhead at a budget of 30 %.
+        figure6a, figure6b: GB/s -> policy -> mean overhead at 50 % on platform B.
     """
 
     geomean_ratio_bf16: float
@@ -61,6 +82,22 @@ class Paper:
     models: dict[str, PaperModel]
     producers: dict[str, PaperProducer]
     mean_overhead_pct: dict[str, dict[str, dict[str, float]]]
+    producers_in: dict[str, dict[str, PaperRatios]]
+    figure1: dict[str, PaperCosts]
+    figure5: dict[str, dict[str, float]]
+    figure6a: dict[str, dict[str, float]]
+    figure6b: dict[str, dict[str, float]]
+
+    def producer_in(self, model: str, producer: str) -> PaperProducer | None:
+        """Ratios of a category in one model: its own where the text gives them, else the table's.
+
+        None where the paper has no such category.
+        """
+        row = self.producers.get(producer)
+        own = self.producers_in.get(model, {}).get(producer)
+        if row is None or own is None:
+            return row
+        return replace(row, zvc=own.zvc, planezip=own.planezip)
 
     def ratios(self, model: str, weights: str) -> dict[Precision, float]:
         """Ratio of PlaneZip by precision, as far as the paper has the model.

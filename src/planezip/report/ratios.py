@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from planezip.records import Capture, Precision, TensorCapture
 from planezip.records.capture import CODECS as MEASURED
+from planezip.records.capture import SYMBOL32
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp32")
-SYMBOL32 = "planezip-w32"
 CODECS = (*MEASURED, SYMBOL32)
 """In the order of figure 3."""
 
@@ -40,13 +40,4 @@ def ratios(capture: Capture, iteration: int = 0) -> list[Ratio]:
 def ratio_of(tensors: Sequence[TensorCapture], precision: Precision, codec: str) -> float:
     """Bytes of all `tensors` over their bytes on the wire; 1.0 if they hold nothing."""
     raw = sum(t.bytes_at(precision) for t in tensors)
-    return raw / sum(_wire_bytes(t, precision, codec) for t in tensors) if raw else 1.0
-
-
-def _wire_bytes(tensor: TensorCapture, precision: Precision, codec: str) -> float:
-    if codec != SYMBOL32:
-        return tensor.wire_bytes(precision, codec)
-    sizes = tensor.sizes[precision]
-    if not sizes.raw_bytes:  # the ratio of what is empty is one
-        return float(tensor.bytes_at(precision))
-    return tensor.bytes_at(precision) * sizes.symbol32_wire_bytes / sizes.raw_bytes
+    return raw / sum(t.wire_bytes(precision, codec) for t in tensors) if raw else 1.0

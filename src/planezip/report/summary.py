@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from planezip.records import Platform, Trace, iteration_seconds, platforms
+from planezip.records import PAPER_PLATFORMS, Platform, Trace, iteration_seconds, platform
 from planezip.units import GB
 
 
@@ -47,10 +47,10 @@ class Speed:
 
 
 def speeds(trace: Trace) -> list[Speed]:
-    """A row for every platform."""
+    """A row for every platform of the paper."""
     return [
-        Speed(trace.model, trace.batch, name, items_per_s(trace, on))
-        for name, on in platforms().items()
+        Speed(trace.model, trace.batch, name, items_per_s(trace, platform(name)))
+        for name in PAPER_PLATFORMS
     ]
 
 

@@ -76,6 +76,10 @@ class Device:
         """Queue a copy back; `start_swap_in` starts it."""
         self._waiting_in.append(t)
 
+    def may_start_swap_in(self) -> bool:
+        """Whether a copy back waits for nothing but its data or room."""
+        return bool(self._waiting_in) and not self._in_busy
+
     def start_swap_in(self, time_s: float) -> None:
         """Start the queue's head if the link is idle, its data on the host, and room for it."""
         if self._in_busy or not self._waiting_in:

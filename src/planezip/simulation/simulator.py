@@ -45,6 +45,12 @@ class _Run:
         self.release_after = _by_step(plan.swaps, "release_after")
         self.prefetch_before = _by_step(plan.swaps, "prefetch_before")
         self.needed_by = _by_step(plan.swaps, "needed_by")
+        self.loud = {
+            *self.out_after,
+            *self.release_after,
+            *self.prefetch_before,
+            *self.needed_by,
+        }  # the steps that copies begin at or wait for
 
     def _transfer(self, swap: Swap) -> Transfer:
         platform, size = self.simulator.platform, self.sizes[swap.storage]
@@ -57,26 +63,74 @@ class _Run:
         )
 
     def run(self) -> Timeline:
-        device, plan, sizes = self.device, self.plan, self.sizes
-        resident = set(self.simulator.batch)
-        self._allocate(-1, sum(sizes[s] for s in self.simulator.batch))
+        sizes, batch = self.sizes, self.simulator.batch
+        self.resident = set(batch)
+        self._allocate(-1, sum(sizes[s] for s in batch))
         self._leave(-1)
-        for index, step in enumerate(plan.steps):
-            for s in self.prefetch_before.get(index, ()):
-                device.swap_in(self.transfers[s])
-            self._catch_up()
-            for s in self.needed_by.get(index, ()):
-                self._wait_for_swap_in(index, s)
-            new = [b for b in step.into if b not in resident]
-            if new:
-                self._allocate(index, sum(sizes[b] for b in new))
-                resident.update(new)
-            self._compute(index, step.op, step.replay_for)
-            if step.free:
-                device.change(self.now_s, -sum(sizes[b] for b in step.free))
-                resident.difference_update(step.free)
-            self._leave(index)
+        index, count = 0, len(self.plan.steps)
+        while index < count:
+            if not self.detail:
+                index = self._run_quiet_steps(index)
+            if index < count:
+                self._step(index)
+                index += 1
         return self._timeline()
+
+    def _step(self, index: int) -> None:
+        device, sizes, step = self.device, self.sizes, self.plan.steps[index]
+        for s in self.prefetch_before.get(index, ()):
+            device.swap_in(self.transfers[s])
+        self._catch_up()
+        for s in self.needed_by.get(index, ()):
+            self._wait_for_swap_in(index, s)
+        new = [b for b in step.into if b not in self.resident]
+        if new:
+            self._allocate(index, sum(sizes[b] for b in new))
+            self.resident.update(new)
+        self._compute(index, step.op, step.replay_for)
+        if step.free:
+            device.change(self.now_s, -sum(sizes[b] for b in step.free))
+            self.resident.difference_update(step.free)
+        self._leave(index)
+
+    def _run_quiet_steps(self, index: int) -> int:
+        """Run the steps from `index` on during which no copy begins or ends; the first other one.
+
+        Does what `_step` would do, for the many steps where that is next to nothing.
+        """
+        device, sizes, resident = self.device, self.sizes, self.resident
+        if device.may_start_swap_in():
+            return index
+        steps, seconds, loud = self.plan.steps, self.simulator.seconds, self.loud
+        next_s = device.next_s()
+        limit_s = float("inf") if next_s is None else next_s
+        now_s, recompute_s = self.now_s, self.recompute_s
+        used, peak, budget = device.used_bytes, device.peak_bytes, device.budget_bytes
+        for i in range(index, len(steps)):
+            step = steps[i]
+            op_s = seconds[step.op]
+            if i in loud or now_s + op_s >= limit_s:
+                break
+            needed = 0
+            for b in step.into:
+                if b not in resident:
+                    needed += sizes[b]
+            if used + needed > budget:
+                break
+            resident.update(step.into)
+            used += needed
+            peak = max(peak, used)
+            now_s += op_s
+            if step.replay_for >= 0:
+                recompute_s += op_s
+            for b in step.free:
+                used -= sizes[b]
+                resident.remove(b)
+        else:
+            i = len(steps)
+        self.now_s, self.recompute_s = now_s, recompute_s
+        device.used_bytes, device.peak_bytes = used, peak
+        return i
 
     def _leave(self, index: int) -> None:
         for s in self.out_after.get(index, ()):

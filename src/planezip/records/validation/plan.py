@@ -38,7 +38,7 @@ def fits(plan: Plan, trace: Trace) -> bool:
     return (
         plan.model == trace.model
         and _within(plan.actions, storages)
-        and _within(plan.scratch, storages)
+        and _within((*plan.scratch, *plan.stays), storages)
         and _within((swap.storage for swap in plan.swaps), storages)
         and _within((step.op for step in plan.steps), range(len(trace.ops)))
         and _within((step.replay_for for step in plan.steps), range(-1, len(storages)))

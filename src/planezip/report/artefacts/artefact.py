@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from planezip.records.measurements import Measurements
 from planezip.report.csvs import to_csv
 from planezip.report.grid import Grid
+from planezip.report.study import Study, Task
 
 Plot = Callable[[Sequence[Any]], dict[str, bytes]]
 """Rows -> suffix of the file's name -> its bytes."""
@@ -20,17 +20,20 @@ class Artefact:
         name: what its files and `--only` call it.
         title: what the paper calls it, and what it shows.
         kind: the dataclass of its rows; its fields are the CSV's columns.
-        rows: computes the rows from measurements.
+        rows: computes the rows from measurements; those from tasks may take long.
         grid: the rows for people, the paper's values beside them.
         plot: draws the rows.
+        tasks: what the rows need planned and simulated, to be run beforehand for all artefacts
+            together.
     """
 
     name: str
     title: str
     kind: type[Any]
-    rows: Callable[[Measurements], Sequence[Any]]
+    rows: Callable[[Study], Sequence[Any]]
     grid: Callable[[Sequence[Any]], Grid]
     plot: Plot | None = field(default=None)
+    tasks: Callable[[Study], Sequence[Task]] | None = field(default=None)
 
     def files(self, rows: Sequence[Any]) -> dict[str, bytes]:
         """Name -> content of the CSV file and of the plots."""

@@ -5,12 +5,38 @@ from collections.abc import Sequence
 from planezip.errors import InputError
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.artefacts.autocast import AUTOCAST
+from planezip.report.artefacts.fig1 import FIG1_SUMMARY, FIG1_TENSORS
+from planezip.report.artefacts.fig1b import FIG1B
 from planezip.report.artefacts.fig3 import FIG3, SYMBOLS
+from planezip.report.artefacts.fig4 import FIG4
+from planezip.report.artefacts.fig5 import FIG5
+from planezip.report.artefacts.fig6 import FIG6A, FIG6B
+from planezip.report.artefacts.hwcost import HWCOST
+from planezip.report.artefacts.semantics import SEMANTICS_TABLE
 from planezip.report.artefacts.table1 import TABLE1
 from planezip.report.artefacts.table3 import TABLE3
 from planezip.report.artefacts.table4 import TABLE4
 
-ARTEFACTS = {a.name: a for a in (TABLE1, FIG3, SYMBOLS, TABLE3, TABLE4, AUTOCAST)}
+ARTEFACTS = {
+    a.name: a
+    for a in (
+        FIG1_TENSORS,
+        FIG1_SUMMARY,
+        FIG1B,
+        TABLE1,
+        HWCOST,
+        FIG3,
+        SYMBOLS,
+        TABLE3,
+        TABLE4,
+        AUTOCAST,
+        FIG4,
+        FIG5,
+        FIG6A,
+        FIG6B,
+        SEMANTICS_TABLE,
+    )
+}
 
 
 def chosen(names: Sequence[str]) -> list[Artefact]:

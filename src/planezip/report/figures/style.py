@@ -69,6 +69,18 @@ def stacked_panels(
         yield figure, list(axes)
 
 
+@contextmanager
+def panel_grid(
+    rows: int, columns: int, inches: tuple[float, float]
+) -> Iterator[tuple[Figure, list[list[Axes]]]]:
+    """A figure of `rows` times `columns` panels of `inches` each."""
+    with matplotlib.rc_context(_SETTINGS):
+        size = (inches[0] * columns, inches[1] * rows)
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False)
+        yield figure, [list(line) for line in axes]
+
+
 def png(figure: Figure) -> bytes:
     """The figure as PNG bytes; the same figure gives the same bytes."""
     buffer = io.BytesIO()

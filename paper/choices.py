@@ -1,0 +1,185 @@
+"""What each modelling choice that the paper leaves open does to the means that need no ratio.
+
+    python paper/choices.py [NAME ...]
+
+One choice is varied at a time, here and not in the product. Prints a Markdown table: mean overhead
+in % over the five models of RECOMP, DTE and BW at 50 % and 30 % on platforms A and B.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from statistics import mean
+from unittest.mock import patch
+
+from planezip.planning import Problem, algorithm1, portfolio
+from planezip.planning.replay import TICKS_PER_S, ReplayCosts
+from planezip.records import Trace, costs, platforms
+from planezip.records.measurements import PAPER_MODELS, shipped
+from planezip.records.trace import Op
+from planezip.report.bench import Bench
+
+POLICIES = ("recomp", "dte", "bw")
+PAPER = {"A": (14.1, 13.3, 6.7, None, 24.4, 17.4), "B": (19.6, 19.6, 13.0, None, 41.7, 33.2)}
+op_s = costs._op_s
+
+
+def each_op(change: Callable[[Trace, Op], Op]) -> Callable[[Trace], Trace]:
+    return lambda trace: replace(trace, ops=tuple(change(trace, op) for op in trace.ops))
+
+
+def inplace_once(trace: Trace, op: Op) -> Op:
+    both = [trace.storages[s] for s in op.reads if s in op.writes]
+    fp32 = sum(s.bytes for s in both if s.dtype == "float32" and not s.final)
+    return replace(op, fp32_bytes=max(0, op.fp32_bytes - fp32))
+
+
+def groups_ignored(trace: Trace, op: Op) -> Op:
+    """Depthwise convolutions in backward as torch's FLOP counter has them: times the groups."""
+    if "convolution_backward" not in op.name or op.phase != "backward":
+        return op
+    weights = [s for s in op.reads if trace.storages[s].kind == "parameter"]
+    for forward in trace.ops[: trace.forward_end]:
+        if "convolution" in forward.name and weights and weights[0] in forward.reads:
+            outputs = trace.storages[forward.writes[0]].bytes // 4
+            per_output = forward.flops // (2 * outputs)
+            if per_output in (9, 25):  # one input channel a group, 3 x 3 or 5 x 5
+                return replace(
+                    op, flops=op.flops * (trace.storages[weights[0]].bytes // 4 // per_output)
+                )
+    return op
+
+
+def gradients_outside(trace: Trace) -> Trace:
+    storages = tuple(
+        replace(s, kind="buffer")
+        if s.kind == "activation" and s.producer >= trace.forward_end
+        else s
+        for s in trace.storages
+    )
+    return replace(trace, storages=storages)
+
+
+def views_pay(trace: Trace) -> Trace:
+    """The launches of views are charged to the next operator, as bytes that take as long."""
+    waiting, ops = 0, []
+    for op in trace.ops:
+        waiting += op.is_view
+        ops.append(op if op.is_view else replace(op, random=op.random, name=f"{waiting}|{op.name}"))
+        waiting = waiting if op.is_view else 0
+    return replace(trace, ops=tuple(ops))
+
+
+def with_views(op: Op, platform: object) -> float:
+    return (
+        op_s(op, platform) + int(op.name.split("|")[0]) * platform.launch_s
+        if "|" in op.name
+        else op_s(op, platform)
+    )
+
+
+def empties_free(op: Op, platform: object) -> float:
+    free = "empty" in op.name or op.bytes_at("fp32") == 0
+    return 0.0 if free else op_s(op, platform)
+
+
+def each_optimizer_launch(op: Op, platform: object) -> float:
+    return op_s(op, platform) + (
+        platform.launch_s if op.phase == "optimizer" and not op.is_view else 0
+    )
+
+
+class WithoutIdle(Problem):
+    def _find_candidates(self):
+        return {t: replace(c, idle_s=1.0) for t, c in super()._find_candidates().items()}
+
+
+def latest_first(program, bytes_of, budget_bytes):
+    """Places the prefetch of the latest need first, each by itself."""
+    swaps, memory = [], program.memory.copy()
+    for r in sorted(program.residences, key=lambda r: (-r.needed_by, r.storage)):
+        (swap,) = place(replace(program, residences=(r,), memory=memory), bytes_of, budget_bytes)
+        memory[swap.prefetch_before : swap.needed_by] += bytes_of[r.storage]
+        swaps.append(swap)
+    return tuple(swaps)
+
+
+class IdleInOperators(Problem):
+    def _find_candidates(self):
+        return {
+            t: replace(c, idle_s=float(c.first_backward_use - c.last_forward_use))
+            for t, c in super()._find_candidates().items()
+        }
+
+
+place = portfolio.place_prefetches
+
+
+def charged_once(self: ReplayCosts, t: int) -> float:
+    return self.ticks[t] / TICKS_PER_S
+
+
+CHOICES = {
+    "as chosen": {},
+    "views pay a launch": {"trace": views_pay, "patches": [(costs, "_op_s", with_views)]},
+    "`empty` takes no time": {"patches": [(costs, "_op_s", empties_free)]},
+    "in place pays its bytes once": {"trace": each_op(inplace_once)},
+    "every optimizer operator is launched": {"patches": [(costs, "_op_s", each_optimizer_launch)]},
+    "convolution backward ignores groups": {"trace": each_op(groups_ignored)},
+    "activation gradients outside the budget": {"trace": gradients_outside},
+    "drop score without idle time": {"problem": WithoutIdle},
+    "idle time counted in operators": {"problem": IdleInOperators},
+    "drops charged once": {"patches": [(ReplayCosts, "charge_s", charged_once)]},
+    "no test whether a replay fits": {
+        "patches": [(algorithm1._ReplayRoom, "fits", lambda self, t, budget: True)]
+    },
+    "latest need is prefetched first": {"patches": [(portfolio, "place_prefetches", latest_first)]},
+    "what replays recompute stays": {"kept": True},
+}
+
+
+def measure(name: str) -> dict[tuple[str, int, str], float]:
+    choice = CHOICES[name]
+    found: dict[tuple[str, int, str], list[float]] = {}
+    with _patched(choice.get("patches", ())):
+        for model in PAPER_MODELS:
+            trace = choice.get("trace", lambda t: t)(shipped().trace(model))
+            for p in ("A", "B"):
+                bench = Bench(trace, platforms()[p], kept=choice.get("kept", False))
+                bench.problem = choice.get("problem", Problem)(trace, platforms()[p])
+                for budget in (50, 30):
+                    for policy in POLICIES:
+                        plan = bench.best_plan(policy, bench.budget_bytes(budget))
+                        s = bench.run(plan).duration_s if plan else float("nan")
+                        found.setdefault((p, budget, policy), []).append(
+                            100 * (s / bench.unlimited_s - 1)
+                        )
+    return {key: mean(values) for key, values in found.items()}
+
+
+@contextmanager
+def _patched(patches) -> Iterator[None]:
+    made = [patch.object(*p) for p in patches]
+    for p in made:
+        p.start()
+    try:
+        yield
+    finally:
+        for p in made:
+            p.stop()
+
+
+def main() -> None:
+    heads = [f"{p} {b} % {x.upper()}" for p in "AB" for b in (50, 30) for x in POLICIES]
+    print("| choice | " + " | ".join(heads) + " |\n|---|" + "--:|" * len(heads))
+    paper = [*PAPER["A"], *PAPER["B"]]
+    print("| paper | " + " | ".join("–" if v is None else f"{v:.1f}" for v in paper) + " |")
+    for name in sys.argv[1:] or CHOICES:
+        means = measure(name)
+        cells = [f"{means[p, b, x]:.1f}" for p in "AB" for b in (50, 30) for x in POLICIES]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""What stage two of Algorithm 1 evicts next: the cheapest idle tensor at the peak."""
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import numpy as np
+
+from planezip.planning.draft import Draft
+from planezip.planning.problem import Candidate
+
+SwapCost = Callable[[Candidate], float]
+Choice = tuple[int, Literal["swap", "drop", "free"]]
+_SHORTEST_IDLE_S = 1e-12
+
+
+class Scores:
+    """Cost over bytes times idle time of every candidate (DTR's heuristic; with swaps, Eq. 1).
+
+    Scores change only where a drop changes a charge or an idle time, so that a choice is one look
+    for the smallest in an array. Ties go to the tensor produced first.
+    """
+
+    def __init__(self, draft: Draft, swap_cost_s: SwapCost | None = None) -> None:
+        self._draft = draft
+        problem = draft.problem
+        self._candidates = list(problem.candidates.values())
+        self._swap_s = (
+            [swap_cost_s(c) for c in self._candidates]
+            if swap_cost_s
+            else [np.inf] * len(self._candidates)
+        )
+        self._no_drop = [not draft.costs.can_drop(c.storage) for c in self._candidates]
+        self._evict = np.full(len(self._candidates), np.inf)
+        self._free = np.full(len(self._candidates), np.inf)
+        self._any_free = False
+        self.update(problem.candidates)
+
+    def cheapest(self) -> Choice | None:
+        """What to do next at the draft's peak, None if nothing idle there can leave."""
+        draft, problem = self._draft, self._draft.problem
+        if not self._candidates:
+            return None
+        peak = draft.peak
+        evict = self._evict
+        k = int(evict.argmin())
+        if not problem.last_forward_uses[k] < peak < draft.back[k]:  # mostly it is idle there
+            idle = (problem.last_forward_uses < peak) & (peak < draft.back)
+            evict = np.where(idle, evict, np.inf)
+            k = int(evict.argmin())
+        best, action = float(evict[k]), self._action(k)
+        if self._any_free:
+            early = (draft.back <= peak) & (peak < problem.first_backward_uses)
+            free = np.where(early, self._free, np.inf)
+            if float(free.min()) < best:
+                return self._candidates[int(free.argmin())].storage, "free"
+        return (self._candidates[k].storage, action) if best < np.inf else None
+
+    def update(self, changed: Iterable[int]) -> None:
+        """Score again the candidates whose charge or idle time has changed."""
+        for t in changed:
+            self._score(self._draft.problem.rank[t])
+
+    def forbid_drop(self, t: int) -> None:
+        """Never drop t: its replay would not fit."""
+        k = self._draft.problem.rank[t]
+        self._no_drop[k] = True
+        self._score(k)
+
+    def _score(self, k: int) -> None:
+        draft, c = self._draft, self._candidates[k]
+        self._evict[k] = self._free[k] = np.inf
+        start_s, back = draft.problem.start_s, draft.back[k]
+        if draft.actions[c.storage] == "keep":
+            cost_s = min(self._drop_s(k), self._swap_s[k])
+            idle_s = c.idle_s
+            if back != c.first_backward_use:
+                idle_s = float(start_s[back] - start_s[c.last_forward_use + 1])
+            self._evict[k] = cost_s / (c.bytes * max(idle_s, _SHORTEST_IDLE_S))
+        elif c.storage in draft.costs.dropped - draft.freed and back < c.first_backward_use:
+            # Freed, it is recomputed for all but one of those whose replay needs it, and itself.
+            times = len(draft.costs.dropped_dependants(c.storage))
+            idle_s = float(start_s[c.first_backward_use] - start_s[back])
+            cost_s = times * draft.costs.seconds(c.storage)
+            self._free[k] = cost_s / (c.bytes * max(idle_s, _SHORTEST_IDLE_S))
+            self._any_free = True
+
+    def _drop_s(self, k: int) -> float:
+        if self._no_drop[k]:
+            return float("inf")
+        return self._draft.costs.charge_s(self._candidates[k].storage)
+
+    def _action(self, k: int) -> Literal["swap", "drop"]:
+        return "drop" if self._drop_s(k) <= self._swap_s[k] else "swap"
