@@ -19,7 +19,6 @@ from planezip.workloads import registry
 from tinynet import tinynet
 from tinytext import tinytext
 
-
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "examples" / "my_file.py"
 
 

@@ -13,6 +13,7 @@ from planezip.report.published import GEOMEAN, paper
 from planezip.report.ratios import Ratio
 
 _BAR = 0.13
+_LABEL = 0.12  # height of a number, in parts of the tallest bar
 _SHORT = {
     GEOMEAN: "geo. mean",
     "gpt2_fused": "GPT-2, fused\nattention",
@@ -28,8 +29,9 @@ def model_ratio_figure(rows: Sequence[Ratio]) -> dict[str, bytes]:
     with stacked_panels(len(PRECISIONS), width, height=2.9) as (figure, axes):
         for axis, (precision, title) in zip(axes, PRECISIONS.items(), strict=True):
             mine = {(r.model, r.codec): r.ratio for r in rows if r.precision == precision}
-            _draw(axis, models, mine)
-            _mark_paper(axis, models, precision)
+            theirs = [paper().ratios(model, "trained").get(precision, 0.0) for model in models]
+            _draw(axis, models, mine, theirs)
+            _mark_paper(axis, theirs)
             axis.set_ylabel(f"ratio, {title}")
         axes[0].legend(
             loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(CODECS) + 1, frameon=False
@@ -37,7 +39,12 @@ def model_ratio_figure(rows: Sequence[Ratio]) -> dict[str, bytes]:
         return png_and_svg(figure)
 
 
-def _draw(axis: Axes, models: list[str], ratios: dict[tuple[str, str], float]) -> None:
+def _draw(
+    axis: Axes,
+    models: list[str],
+    ratios: dict[tuple[str, str], float],
+    published: list[float],
+) -> None:
     places = np.arange(len(models))
     for i, codec in enumerate(CODECS):
         offset = (i - (len(CODECS) - 1) / 2) * _BAR
@@ -46,9 +53,11 @@ def _draw(axis: Axes, models: list[str], ratios: dict[tuple[str, str], float]) -
             places + offset, heights, _BAR * 0.92, label=TITLES[codec], color=CODEC_COLOURS[codec]
         )
         if codec == "planezip":
-            for place, height in zip(places, heights, strict=True):
+            for place, height, theirs in zip(places, heights, published, strict=True):
+                # Above the mark of the paper's ratio too, if that would run through the number.
+                top = theirs if height < theirs < height + _LABEL * max(heights) else height
                 axis.annotate(
-                    f"{height:.2f}", (place + offset, height), xytext=(0, 2),
+                    f"{height:.2f}", (place + offset, top), xytext=(0, 2),
                     textcoords="offset points", ha="center", va="bottom", weight="bold", size=9,
                 )  # fmt: skip
     axis.axhline(1, color=MUTED, linewidth=0.8)
@@ -58,12 +67,11 @@ def _draw(axis: Axes, models: list[str], ratios: dict[tuple[str, str], float]) -
     axis.margins(y=0.12)
 
 
-def _mark_paper(axis: Axes, models: list[str], precision: str) -> None:
+def _mark_paper(axis: Axes, published: list[float]) -> None:
     centre = (len(CODECS) - 1) / 2 * _BAR
     label = "paper's PlaneZip"
-    for place, model in enumerate(models):
-        ratio = {str(p): r for p, r in paper().ratios(model, "trained").items()}.get(precision)
-        if ratio is not None:
+    for place, ratio in enumerate(published):
+        if ratio:
             ends = (place + centre - _BAR, place + centre + _BAR)
             axis.plot(ends, (ratio, ratio), color="black", linewidth=1.4, label=label)
             label = "_nolegend_"
