@@ -92,7 +92,7 @@ class _Sequence:
         self._file.close()
 
 
-def _open(path: str | Path, mode: str, verb: str) -> BinaryIO:
+def _open(path: str | Path | int, mode: str, verb: str) -> BinaryIO:
     try:
         return cast(BinaryIO, open(path, mode))
     except OSError as error:
@@ -201,8 +201,11 @@ class SequenceReader(_Sequence):
         fault: what is wrong behind the last whole stream; None if nothing is.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path | int) -> None:
         """Open a sequence and read the headers of its records.
+
+        Args:
+            path: the file, or the descriptor of one that is open, which close() closes.
 
         Raises:
             InputError: the file cannot be read.
