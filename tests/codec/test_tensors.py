@@ -222,7 +222,7 @@ SHRUNK = {
 @pytest.mark.parametrize("why", SHRUNK)
 def test_a_tensor_whose_storage_has_shrunk_below_it_is_never_read(why):
     for call in (planezip.compress, planezip.compressed_size, measure):
-        with pytest.raises(InputError, match="storage has .* bytes and ends before its elements"):
+        with pytest.raises(InputError, match=r"storage has .* bytes and ends before its elements"):
             call(SHRUNK[why]())
 
 
@@ -237,7 +237,7 @@ def test_a_tensor_whose_storage_has_shrunk_below_it_is_never_written(why):
         lambda: planezip.decompress(large, out=out),
         lambda: planezip.compress(b"abc", out=out),
     ):
-        with pytest.raises(InputError, match="storage has .* bytes and ends before its elements"):
+        with pytest.raises(InputError, match=r"storage has .* bytes and ends before its elements"):
             call()
 
 
