@@ -31,27 +31,36 @@ def name(request, here, succeed) -> str:
     return request.param
 
 
-def test_a_pipe_with_a_name_is_inspected(here, succeed, name):
+def run(here, *arguments: str, **options) -> bytes:
+    """What a process of its own prints; who waits for more than there is fails in a minute."""
+    code = "from planezip.cli.entry import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=here,
+        capture_output=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout
+
+
+def test_a_pipe_with_a_name_is_inspected(here, name):
     pipe = here / f"pipe{os.path.splitext(name)[1]}"
     os.mkfifo(pipe)
     content = (here / name).read_bytes()
     writer = threading.Thread(target=pipe.write_bytes, args=[content], daemon=True)
     writer.start()
-    of_pipe = succeed("inspect", pipe.name, "--json")
-    writer.join()
-    assert of_pipe.replace(pipe.name, name) == succeed("inspect", name, "--json")
+    of_pipe = run(here, "inspect", pipe.name, "--json")
+    assert of_pipe.replace(pipe.name.encode(), name.encode()) == run(
+        here, "inspect", name, "--json"
+    )
 
 
 def test_stdin_is_inspected_under_any_name(here, name):
     link = here / f"stdin{os.path.splitext(name)[1]}"
     link.symlink_to("/dev/stdin")
-    code = "from planezip.cli.entry import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "inspect", link.name],
-        input=(here / name).read_bytes(),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.split()[0].startswith(b"stdin") or name.startswith("trace")
+    content = (here / name).read_bytes()
+    told = run(here, "inspect", link.name, "--json", input=content)
+    assert b'"kind"' in told
