@@ -10,17 +10,20 @@ codec on every level that the machine has, on one thread and on two.
 A control says what two threads can gain here at all: how memcpy, and work that stays in the
 registers, scale from one thread to two in the same minutes.
 
-Speeds are GB of uncompressed bytes a second, the median of five runs: per second of CPU time on one
-thread, of wall time on two, which shows what threads gain only if nothing else runs. Writes
-codec_speed.csv, scaling.csv and the machine's description beside it.
+Speeds are GB of uncompressed bytes a second of wall time, the median of five runs: they mean
+something only if nothing else runs. They are the engine's own, without preamble and checksum; what
+a whole call takes shows in small.csv, for contents of 4 KiB through the Python interface. Writes
+codec_speed.csv, scaling.csv, small.csv and the machine's description beside them.
 """
 
 import hashlib
 import statistics
 import time
+import timeit
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +32,7 @@ import torch
 from sklearn.datasets import load_sample_images
 from torch import nn
 
-from planezip import _native
+from planezip import _native, compress, compress_bound, decompress
 from planezip.codec import CODECS, levels
 from planezip.records import to_json, write_atomically
 from planezip.report.csvs import write_csv
@@ -67,9 +70,19 @@ class Scaling:
     two_over_one: float
 
 
+@dataclass(frozen=True, slots=True)
+class Small:
+    """Microseconds of one call on 4 KiB of contents, on the fastest level."""
+
+    contents: str
+    into_out: bool
+    compress_us: float
+    decompress_us: float
+
+
 def main() -> None:
     rows = []
-    controls = scaling()
+    controls, calls = scaling(), small()
     print(*(f.name for f in fields(Row)), sep="\t")
     for (operator, precision), data in activations().items():
         for row in speeds(operator, precision, data):
@@ -79,7 +92,36 @@ def main() -> None:
     folder = HERE / "results" / this_machine().slug
     write_csv(folder / "codec_speed.csv", Row, rows)
     write_csv(folder / "scaling.csv", Scaling, controls)
+    write_csv(folder / "small.csv", Small, calls)
     write_atomically(folder / "machine.json", to_json(this_machine()))
+
+
+def small() -> list[Small]:
+    """Whole calls on 4 KiB of normal FP32 values, held in every way."""
+    values = np.random.default_rng(0).standard_normal(1024).astype(np.float32)
+    contents = {
+        "NumPy": (values, np.empty_like(values)),
+        "bytes": (values.tobytes(), bytearray(values.nbytes)),
+        "torch": (torch.from_numpy(values.copy()), torch.empty(1024)),
+    }
+    memory = bytearray(compress_bound(values.nbytes))
+    rows = []
+    for name, (x, back) in contents.items():
+        stream = compress(x)
+        runs: dict[bool, tuple[Callable[[], object], Callable[[], object]]] = {
+            False: (partial(compress, x), partial(decompress, stream)),
+            True: (partial(compress, x, out=memory), partial(decompress, stream, out=back)),
+        }
+        for into_out, (encode, decode) in runs.items():
+            rows.append(Small(name, into_out, _call_us(encode), _call_us(decode)))
+            print("4 KiB of", *astuple(rows[-1]), sep="\t", flush=True)
+    return rows
+
+
+def _call_us(run: Callable[[], object]) -> float:
+    """Median over many rounds of what a call takes."""
+    rounds = timeit.repeat(run, number=1000, repeat=101)
+    return statistics.median(rounds) * 1e6 / 1000
 
 
 def scaling() -> list[Scaling]:
@@ -138,7 +180,8 @@ def photographs(count: int, size: int) -> torch.Tensor:
 def activations() -> dict[tuple[str, str], np.ndarray]:
     """(Operator, precision) -> CONTENTS_BYTES of its outputs."""
     torch.manual_seed(0)
-    model = timm.create_model("resnet50").train()
+    # Else timm starts the last normalisation of every residual branch with a scale of 0: all zeros.
+    model = timm.create_model("resnet50", zero_init_last=False).train()
     outputs: dict[str, list[torch.Tensor]] = {name: [] for name in OPERATORS}
     for module in model.modules():
         for name, kind in OPERATORS.items():
@@ -203,21 +246,20 @@ def measured(data: np.ndarray, width: int, codec: str, threads: int) -> tuple[fl
         lambda: size_only(1 << number),
         lambda: size_only((1 << len(CODECS)) - 1),
     )
-    found = tuple(gb_s(data, run, threads) for run in runs)
+    found = tuple(gb_s(data, run) for run in runs)
     if not np.array_equal(out, data):
         raise SystemExit(f"{codec} does not restore what it encoded")
-    return data.nbytes / size, *found, gb_s(data, lambda: np.copyto(out, data), 1)
+    return data.nbytes / size, *found, gb_s(data, lambda: np.copyto(out, data))
 
 
-def gb_s(data: np.ndarray, run: Callable[[], object], threads: int) -> float:
+def gb_s(data: np.ndarray, run: Callable[[], object]) -> float:
     """Speed of `run` on `data`: the median of REPEATS, after one run to warm up."""
-    clock = time.process_time if threads == 1 else time.perf_counter
     run()
     seconds = []
     for _ in range(REPEATS):
-        start = clock()
+        start = time.perf_counter()
         run()
-        seconds.append(clock() - start)
+        seconds.append(time.perf_counter() - start)
     return data.nbytes / statistics.median(seconds) / 1e9
 
 

@@ -60,6 +60,20 @@ const Level* find(const std::string& name) {
 
 std::atomic<const Level*> in_use{nullptr};
 
+// In quotes on one line, whatever bytes it has.
+std::string quoted(const std::string& name) {
+    static const char digits[] = "0123456789abcdef";
+    std::string text = "'";
+    for (const unsigned char c : name) {
+        if (c >= ' ' && c <= '~') {
+            text += static_cast<char>(c);
+        } else {
+            text += {'\\', 'x', digits[c >> 4], digits[c & 15]};
+        }
+    }
+    return text + "'";
+}
+
 }  // namespace
 
 std::string level_names() {
@@ -74,7 +88,7 @@ std::string level_names() {
 
 void use_level(const std::string& name) {
     const Level* found = find(name);
-    if (!found) throw UnusableLevel("no level '" + name + "'; this machine has " + level_names());
+    if (!found) throw UnusableLevel("no level " + quoted(name) + "; this machine has " + level_names());
     in_use.store(found, std::memory_order_release);
 }
 

@@ -77,6 +77,7 @@ with opened(folder / "a.bin.pz") as file:
 assert describe(stream).byte_length == TENSOR_BYTES
 assert len(StreamView(stream).bytes(20_000_000, 20_000_100)) == 100
 for name in ("m.pz.safetensors", "a.pz.npz", "a.pz.npy"):
-    tensors = archive_tensors(folder / name, archive_of(folder / name))
+    with opened(folder / name) as file:
+        tensors = archive_tensors(file, archive_of(folder / name))
     assert TENSOR_BYTES in {tensor.info.byte_length for tensor in tensors}
 print("passed")

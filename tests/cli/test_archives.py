@@ -1,6 +1,8 @@
 """Archives by the command line: made, restored and inspected."""
 
 import json
+import warnings
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -218,3 +220,32 @@ def test_inspect_tells_about_sequences_and_their_torn_tails(here, succeed):
     with (here / "parts.plzs").open("ab") as file:
         file.write(b"PLZS")
     assert "torn from byte" in succeed("inspect", "parts.plzs")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA],
+    ids=["deflate", "bz2", "lzma"],
+)
+def test_a_damaged_member_is_the_fault_of_the_input(here, refuse, method):
+    with zipfile.ZipFile("x.npz", "w", method) as zipped:
+        zipped.writestr("x.npy", np.random.default_rng(0).bytes(20_000))
+    content = bytearray((here / "x.npz").read_bytes())
+    content[60:10_000] = bytes(10_000 - 60)
+    (here / "x.npz").write_bytes(content)
+    line = refuse("compress", "x.npz", "-o", "y.npz")
+    assert line.startswith("planezip: cannot compress x.npz: not a whole zip file: ")
+    assert not (here / "y.npz").exists()
+
+
+@pytest.mark.parametrize("shape", ["(10L,)", "(1 if 1is 1else 2,)", "('\\d',)"])
+def test_headers_that_python_remarks_upon_are_kept_without_a_word(here, succeed, shape):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    before = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + bytes(40)
+    (here / "a.npy").write_bytes(before)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        succeed("compress", "a.npy")
+        succeed("decompress", "a.npy.pz", "--force")
+    assert not said
+    assert (here / "a.npy").read_bytes() == before

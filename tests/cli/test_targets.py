@@ -1,10 +1,13 @@
 """compress and decompress write where they are told: through links, never over what is no file."""
 
+import gzip
 import os
 import stat
 import threading
 
 import pytest
+
+from planezip.records import store
 
 
 @pytest.fixture
@@ -55,6 +58,24 @@ def test_a_folder_is_no_file(data, refuse, command, name):
 def test_json_nested_without_end_is_no_record(data, refuse):
     (data / "deep.json").write_bytes(b'{"ops":' + b"[" * 100_000)
     assert "deep.json" in refuse("inspect", "deep.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b"", mtime=0)[:10] + b"\xff" * 20, "damaged gzip"),
+        (gzip.compress(b"{}", mtime=0)[:-3], "damaged gzip"),
+        (gzip.compress(b"{}", mtime=0), "is no PlaneZip stream"),
+        (gzip.compress(bytes(1 << 20), mtime=0), "larger than any"),
+        (bytes(1 << 20), "larger than any"),
+    ],
+)
+def test_what_is_no_record_is_refused_in_bounded_memory(data, refuse, monkeypatch, content, said):
+    monkeypatch.setattr(store, "MOST_RECORD_BYTES", 1 << 16)
+    (data / "x.gz").write_bytes(content)
+    line = refuse("inspect", "x.gz")
+    assert "x.gz" in line
+    assert said in line
 
 
 def test_a_dash_is_no_file_and_says_what_is(data, refuse):

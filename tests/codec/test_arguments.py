@@ -143,3 +143,12 @@ def test_old_contents_of_out_do_not_matter():
     out = np.full(5000, 0xFF, np.uint8)
     planezip.decompress(planezip.compress(original), out=out)
     assert not out.any()
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.array])
+def test_counts_and_widths_may_be_integers_of_numpy(call, kind):
+    data = np.arange(5000.0)
+    options = {"symbol_bits": 16, "threads": 2}
+    numbers = {name: kind(value) for name, value in options.items()}
+    assert CALLS[call](data, **numbers) == CALLS[call](data, **options)

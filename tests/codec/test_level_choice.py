@@ -56,6 +56,18 @@ def test_a_level_that_the_machine_lacks_is_refused_in_one_line():
         assert line.endswith(", ".join(NAMES))
 
 
+@pytest.mark.parametrize("name", [b"\xff", b"a\x1b[31m", "niveau supérieur".encode(), b"\n"])
+def test_a_level_of_any_bytes_is_refused_in_one_line(name):
+    code = (
+        "import planezip\n"
+        "try: planezip.compress(b'abc')\n"
+        "except planezip.InputError as error: print(error)"
+    )
+    line = run(code, PLANEZIP_LEVEL=os.fsdecode(name)).stdout
+    shown = "".join(chr(c) if 32 <= c < 127 else f"\\x{c:02x}" for c in name)
+    assert line == f"PLANEZIP_LEVEL: no level '{shown}'; this machine has {', '.join(NAMES)}\n"
+
+
 def test_a_level_is_used_within_its_context_only():
     before = levels.level()
     with levels.use_level("portable"):

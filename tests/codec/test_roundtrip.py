@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import planezip
-from planezip.codec import CODECS
+from planezip import InputError
+from planezip.codec import CODECS, measure
 
 DTYPES = [
     *("?", "i1", "u1", "<i2", ">u2", "<i4", ">i8", "<u8", "<f2", ">f2", "<f4", ">f4", "<f8", "g"),
@@ -47,6 +48,22 @@ def test_every_dtype_and_shape(dtype, shape):
     kind = np.dtype(dtype)
     data = some_bytes(int(np.prod(shape)) * kind.itemsize)
     check(np.ndarray(shape, kind, data) if data.size else np.ndarray(shape, kind, bytearray()))
+
+
+LARGEST = ("S999999999", "S1000000000", "S2147483647", "V2147483647", "<U536870911", ">U500000000")
+
+
+@pytest.mark.parametrize("dtype", [*LARGEST, "<m8[2147483647ns]", ">M8[1000000000as]"])
+def test_what_is_compressed_can_be_restored_however_large_elements_are(dtype):
+    check(np.empty((2, 0), dtype))
+
+
+def test_dimensions_that_no_reader_takes_are_never_written():
+    """NumPy allows them for elements of no bytes, and counts these as none; a stream as one."""
+    check(np.empty((1 << 31, 0, 1 << 31), "V0"))
+    for call in (planezip.compress, planezip.compressed_size, measure):
+        with pytest.raises(InputError, match="such large dimensions"):
+            call(np.empty((1 << 40, 0, 1 << 40), "V0"))
 
 
 @pytest.mark.parametrize("name", sorted(np.sctypeDict, key=str))

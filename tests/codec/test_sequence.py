@@ -13,7 +13,7 @@ import torch
 
 import planezip
 from planezip import CorruptStreamError, InputError, SequenceReader, SequenceWriter
-from planezip.codec import sequence
+from planezip.codec import sequence_file, sequence_records
 
 PARTS = [b"abc" * 30, np.arange(40, dtype=">i2").reshape(5, 8), b"", np.float32(2.5)]
 
@@ -133,7 +133,7 @@ def test_a_view_of_a_damaged_record_is_refused_if_it_is_to_be_verified(path):
 
 
 def test_a_stream_is_read_whole_however_little_the_system_gives_at_once(path, monkeypatch):
-    monkeypatch.setattr(sequence, "_READ_BYTES", 7)
+    monkeypatch.setattr(sequence_file, "_READ_BYTES", 7)
     with SequenceReader(path) as reader:
         assert [raw(part) for part in reader] == [raw(part) for part in PARTS]
 
@@ -187,7 +187,7 @@ def test_every_single_bit_flip_is_noticed_and_what_is_before_it_read(path):
 
 def test_a_length_that_lies_asks_for_no_memory(path):
     with path.open("ab") as file:
-        file.write(sequence._header(1 << 62))
+        file.write(sequence_records.header(1 << 62))
     with SequenceReader(path) as reader:
         assert len(reader) == len(PARTS)
         assert "torn" in reader.fault
@@ -195,7 +195,7 @@ def test_a_length_that_lies_asks_for_no_memory(path):
 
 def test_a_torn_sequence_is_appended_to_only_after_repair(path):
     whole = path.read_bytes()
-    for tail in (b"\0" * 10, b"\0" * 500, sequence._header(99) + b"x" * 98, b"garbage" * 9):
+    for tail in (b"\0" * 10, b"\0" * 500, sequence_records.header(99) + b"x" * 98, b"garbage" * 9):
         path.write_bytes(whole + tail)
         with pytest.raises(InputError, match="repair=True"):
             SequenceWriter(path)

@@ -200,6 +200,57 @@ def test_a_tensor_that_cannot_be_decompressed_into_is_refused(why):
         planezip.decompress(stream, out=BAD_OUT[why]())
 
 
+def shrunk(view=lambda tensor: tensor, size_bytes: int = 399) -> torch.Tensor:
+    """A view of a hundred floats whose storage has too few bytes left."""
+    tensor = view(torch.zeros(100))
+    tensor.untyped_storage().resize_(size_bytes)
+    return tensor
+
+
+SHRUNK = {
+    "by a byte": shrunk,
+    "far": lambda: shrunk(size_bytes=16),
+    "before it": lambda: shrunk(lambda t: t[50:], 100),
+    "behind an offset": lambda: shrunk(lambda t: t[50:]),
+    "strided": lambda: shrunk(lambda t: t[9::9]),
+    "transposed": lambda: shrunk(lambda t: t.view(10, 10).T),
+    "expanded": lambda: shrunk(lambda t: t[99:].expand(5)),
+    "conjugated": lambda: shrunk(lambda t: t.view(torch.complex64).conj()),
+}
+
+
+@pytest.mark.parametrize("why", SHRUNK)
+def test_a_tensor_whose_storage_has_shrunk_below_it_is_never_read(why):
+    for call in (planezip.compress, planezip.compressed_size, measure):
+        with pytest.raises(InputError, match=r"storage has .* bytes and ends before its elements"):
+            call(SHRUNK[why]())
+
+
+@pytest.mark.parametrize("why", ["by a byte", "far", "before it", "behind an offset"])
+def test_a_tensor_whose_storage_has_shrunk_below_it_is_never_written(why):
+    stream = planezip.compress(torch.zeros_like(SHRUNK[why]()))
+    large = planezip.compress(torch.zeros(500_000))
+    out = torch.zeros(500_000)
+    out.untyped_storage().resize_(16)
+    for call in (
+        lambda: planezip.decompress(stream, out=SHRUNK[why]()),
+        lambda: planezip.decompress(large, out=out),
+        lambda: planezip.compress(b"abc", out=out),
+    ):
+        with pytest.raises(InputError, match=r"storage has .* bytes and ends before its elements"):
+            call()
+
+
+def test_what_the_storage_still_holds_is_read_and_written():
+    tensor = torch.arange(100.0)
+    tensor.untyped_storage().resize_(200)
+    for view in (tensor[:50], tensor[1:50:3], tensor[10:50].view(4, 10).T, tensor[60:60]):
+        assert torch.equal(planezip.decompress(planezip.compress(view)), view)
+    part = torch.ones(40)
+    planezip.decompress(planezip.compress(part), out=tensor[10:50])
+    assert torch.equal(tensor[10:50], part)
+
+
 REFUSED = {
     "sparse": lambda: torch.eye(3).to_sparse(),
     "meta": lambda: torch.empty(3, device="meta"),
@@ -207,6 +258,7 @@ REFUSED = {
     "quantized": lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8),
     "nested": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
     "no memory": lambda: torch._efficientzerotensor((3,)),
+    "invalid python storage": lambda: torch._efficientzerotensor((3,))[1:],
     "so many dimensions": lambda: torch.empty([1] * 65),
     "so large ones": lambda: torch.empty(0, 1 << 61),
 }

@@ -1,5 +1,6 @@
 """The codec in numcodecs and in Zarr arrays, found through its entry points."""
 
+import json
 from importlib.metadata import entry_points
 
 import numcodecs
@@ -51,6 +52,17 @@ def test_numcodecs_refuses_what_does_not_fit():
         PlaneZip().decode(stream[:-1])
     with pytest.raises(InputError, match="unknown codec"):
         PlaneZip("zip")
+
+
+def test_a_width_that_is_an_integer_of_numpy_can_be_written_into_metadata():
+    width = np.int64(16)
+    for codec, plain in (
+        (PlaneZip(symbol_bits=width).get_config(), PlaneZip(symbol_bits=16).get_config()),
+        (PlaneZipCodec(symbol_bits=width).to_dict(), PlaneZipCodec(symbol_bits=16).to_dict()),
+    ):
+        assert json.dumps(codec) == json.dumps(plain)
+    with pytest.raises(InputError, match="symbol_bits is 0"):
+        PlaneZip(symbol_bits=0)
 
 
 @pytest.mark.parametrize("name", [n for n in ARRAYS if n != "empty"])

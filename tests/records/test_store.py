@@ -1,11 +1,22 @@
 """Files of records are validated when read, whole or absent when written."""
 
+import gzip
+import io
 import os
 
 import pytest
 
 from planezip.errors import InputError
-from planezip.records import Trace, from_json, load, save, to_json, write_atomically
+from planezip.records import (
+    Trace,
+    from_json,
+    load,
+    read_json,
+    save,
+    store,
+    to_json,
+    write_atomically,
+)
 
 
 @pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
@@ -40,13 +51,74 @@ def test_a_damaged_file_is_refused_by_name(tmp_path, trace, damage, name):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:40] + bytes(20)])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:-20],
+        lambda data: data[:40] + bytes(20),
+        lambda data: data[:10] + b"\xff" * 20,
+        lambda data: data[:2] + b"\xff" + data[3:],
+        lambda data: data + b"behind the end",
+    ],
+)
 def test_a_damaged_gzip_is_refused(tmp_path, trace, damage):
     path = tmp_path / "trace.json.gz"
     save(path, trace)
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(InputError, match="damaged gzip"):
         load(path, Trace)
+
+
+def test_every_bit_of_a_gzip_may_flip(tmp_path, trace):
+    """The record is read, since some bits say nothing, or the file is refused by its name."""
+    path = tmp_path / "trace.json.gz"
+    save(path, trace)
+    content = path.read_bytes()
+    refusals = []
+    for at in range(0, 8 * len(content), 7):
+        flipped = bytearray(content)
+        flipped[at // 8] ^= 1 << at % 8
+        path.write_bytes(flipped)
+        try:
+            assert load(path, Trace) == trace
+        except InputError as error:
+            refusals.append(str(error))
+    assert len(refusals) > len(content)
+    assert all(str(path) in line and "\n" not in line for line in refusals)
+
+
+def test_what_is_larger_than_any_record_is_refused_by_name(tmp_path, trace, monkeypatch):
+    size = len(to_json(trace))
+    for name in ("trace.json", "trace.json.gz"):
+        monkeypatch.setattr(store, "MOST_RECORD_BYTES", size)
+        save(tmp_path / name, trace)
+        assert load(tmp_path / name, Trace) == trace
+        monkeypatch.setattr(store, "MOST_RECORD_BYTES", size - 1)
+        with pytest.raises(InputError, match=f"{name} is larger than any trace"):
+            load(tmp_path / name, Trace)
+        with pytest.raises(InputError, match=f"{name} is larger than any trace"):
+            save(tmp_path / name, trace)
+
+
+def test_no_more_is_read_and_unpacked_than_the_largest_record_has(monkeypatch):
+    """A file of two megabytes that becomes gigabytes takes the memory of the bound alone."""
+
+    class Counted(gzip.GzipFile):
+        def read(self, size=-1):
+            asked.append(size)
+            return super().read(size)
+
+    asked: list[int] = []
+    monkeypatch.setattr(gzip, "GzipFile", Counted)
+    monkeypatch.setattr(store, "MOST_RECORD_BYTES", 1000)
+    bomb = io.BytesIO(gzip.compress(bytes(1 << 20)) * 2)
+    with pytest.raises(InputError, match="larger than any"):
+        read_json(bomb, "bomb")
+    assert asked == [1001]
+    endless = io.BytesIO(bytes(1 << 20))
+    with pytest.raises(InputError, match="larger than any"):
+        read_json(endless, "endless")
+    assert endless.tell() == 1001
 
 
 def test_a_missing_file_and_a_folder_are_refused_by_name(tmp_path):

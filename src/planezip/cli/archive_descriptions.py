@@ -1,16 +1,13 @@
 """What `planezip inspect` says about the tensors of an archive."""
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
-
-from rich.markup import escape
 
 from planezip.cli.planes import Bits, picture, sampled_planes, strip
 from planezip.codec import StreamInfo, StreamView, describe
 from planezip.codec.archives import Archive
 from planezip.codec.archives.manifest import Entry
-from planezip.codec.archives.region import opened
+from planezip.codec.archives.region import Region
 from planezip.codec.archives.streams import Stored
 from planezip.errors import CorruptStreamError, InputError
 from planezip.report.grid import Grid
@@ -55,9 +52,9 @@ def archive_grids(title: str, tensors: list[Tensor], pictured: str | None) -> li
     headers = ("tensor", "dtype", "shape", "planes", "blocks", "bytes", "ratio")
     rows = [_row(t) for t in found]
     note = "planes: sign to lowest bit; the darker, the more bits differ from the plane above"
-    grids = [Grid(escape(title), headers, rows, words=5, note=note)]
+    grids = [Grid(title, headers, rows, words=5, note=note)]
     if pictured is not None or len(found) == 1:
-        grids += [picture(escape(t.name), t.planes) for t in found]
+        grids += [picture(t.name, t.planes) for t in found]
     return grids
 
 
@@ -65,7 +62,7 @@ def _row(tensor: Tensor) -> tuple[str, ...]:
     info, entry = tensor.info, tensor.entry
     shares = sorted(encoder_shares(info).items(), key=lambda item: -item[1])
     return (
-        escape(tensor.name),
+        tensor.name,
         entry.dtype or "bytes",
         " x ".join(map(str, entry.shape)) or "scalar",
         strip(tensor.planes),
@@ -81,14 +78,13 @@ def encoder_shares(info: StreamInfo) -> dict[str, float]:
     return {tag: count / total for tag, count in info.encoder_blocks.items()}
 
 
-def archive_tensors(path: Path, kind: Archive) -> list[Tensor]:
+def archive_tensors(file: Region, kind: Archive) -> list[Tensor]:
     """Every tensor of an archive, its stream read and checked whole.
 
     Raises:
         CorruptStreamError: the file is no archive, or damaged.
     """
-    with opened(path) as file:
-        return [_tensor(stored) for stored in kind.read(file)]
+    return [_tensor(stored) for stored in kind.read(file)]
 
 
 def _tensor(stored: Stored) -> Tensor:

@@ -23,7 +23,9 @@ SUFFIX = ".pz"
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @options.compressed_output
-@click.option("--codec", default="planezip", show_default=True, help="One of the six codecs.")
+@click.option(
+    "--codec", default="planezip", show_default=True, help="planezip, zbx, bx, bpc, zvc or bdi."
+)
 @click.option(
     "--symbol-bits",
     type=int,

@@ -1,6 +1,5 @@
 """What `planezip inspect` says about each kind of file."""
 
-import gzip
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
@@ -17,10 +16,19 @@ from planezip.cli.stream_descriptions import (
     stream_description,
 )
 from planezip.codec.archives import archive_of
+from planezip.codec.archives.reader import as_file
 from planezip.codec.archives.region import opened
 from planezip.codec.format import MAGIC, SEQUENCE_MAGIC
 from planezip.errors import CorruptStreamError, InputError
-from planezip.records import Capture, Plan, Timeline, Trace, from_json, peak_activation_bytes
+from planezip.records import (
+    Capture,
+    Plan,
+    Timeline,
+    Trace,
+    from_json,
+    peak_activation_bytes,
+    read_json,
+)
 from planezip.report.grid import Grid
 from planezip.report.grids import ratio_grid, trace_grid
 from planezip.report.ratios import ratios
@@ -36,30 +44,21 @@ def describe_file(path: Path, tensor: str | None = None) -> Description:
     with opened(path) as file:
         try:
             if kind := archive_of(path):
-                return archive_description(path, kind, tensor)
+                return archive_description(file, kind, tensor)
             if tensor is not None:
                 raise InputError(f"{path} is no archive; leave out --tensor")
             beginning = file[: len(SEQUENCE_MAGIC)].tobytes()
             if beginning == SEQUENCE_MAGIC:
-                return sequence_description(path)
+                return sequence_description(file)
             if beginning.startswith(MAGIC):
-                return stream_description(str(path), file.mapped())
+                return stream_description(file)
         except CorruptStreamError as error:
             raise InputError(f"cannot inspect {path}: {error}") from None
-        text = _plain(file.tobytes())
+        text = read_json(as_file(file), str(path))
     for kind_of, (members, tell) in _RECORDS.items():
         if members <= _members(text):
             return tell(str(path), from_json(text, kind_of, str(path)))
     raise InputError(f"{path} is no PlaneZip stream, archive, trace, capture, plan or timeline")
-
-
-def _plain(data: bytes) -> bytes:
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError):
-        return b""
 
 
 def _members(text: bytes) -> set[str]:

@@ -3,6 +3,7 @@
 What fails later is the business of `cli.failures`.
 """
 
+import io
 import os
 import sys
 
@@ -14,6 +15,8 @@ def main() -> None:
     try:
         _use_signals()
         _need_streams()
+        if isinstance(sys.stdout, io.TextIOWrapper):  # whatever its encoding lacks is escaped
+            sys.stdout.reconfigure(errors="backslashreplace")
         from planezip.cli.main import main as run
 
         run()

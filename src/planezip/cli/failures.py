@@ -6,7 +6,8 @@
     141  whoever read the output has gone
     143  ended by SIGTERM
 
-Anything else is a defect of PlaneZip and keeps its traceback.
+Files that the system refuses are bad input, too. Anything else is a defect of PlaneZip and keeps
+its traceback.
 """
 
 import errno
@@ -19,12 +20,13 @@ import click
 
 from planezip.cli.entry import BAD_INPUT, INTERRUPTED
 from planezip.errors import PlaneZipError
+from planezip.report.printable import printable
 
 BROKEN_PIPE = 141
 _LONGEST_LINE = 10_000
 
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
-"""What writing to stdout fails with; files that are named have messages of their own."""
+"""What writing to stdout fails with, which has no name; errors of files come with theirs."""
 
 EXTRA_OF = {
     "torch": "train",
@@ -55,10 +57,13 @@ def exit_code(run: Callable[[], object]) -> int:
         _discard_output()
         return BROKEN_PIPE
     except OSError as error:
-        if error.filename is not None or error.errno not in _UNWRITABLE:
+        if error.filename is not None:
+            _say(f"cannot use {os.fsdecode(error.filename)}: {error.strerror}; name another path")
+        elif error.errno in _UNWRITABLE:
+            _discard_output()
+            _say(f"cannot write the output: {error.strerror}")
+        else:
             raise
-        _discard_output()
-        _say(f"cannot write the output: {error.strerror}")
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
     except (click.ClickException, PlaneZipError) as error:
@@ -86,7 +91,7 @@ def _discard_output() -> None:
 
 
 def _say(message: str) -> None:
-    line = " ".join(message.split())
+    line = printable(" ".join(message.split()))
     if len(line) > _LONGEST_LINE:  # it quotes what somebody forged
         line = line[: _LONGEST_LINE // 2] + " ... " + line[-_LONGEST_LINE // 2 :]
     with suppress(OSError):  # the exit code tells, too

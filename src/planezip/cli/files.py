@@ -1,33 +1,37 @@
 """Input and output files of the commands: whole or absent, never overwritten by accident."""
 
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planezip.errors import CorruptStreamError, InputError
+from planezip.report.printable import printable
 
 if TYPE_CHECKING:
     from planezip.codec.archives.settings import Progress, Settings
     from planezip.codec.streaming import Advance
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a file; InputError names the file and why it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-
-
 def refuse_to_overwrite(path: Path, force: bool) -> None:
     """InputError if `path` exists and `force` is off, or if it is no regular file."""
+    from planezip.codec.durable import mode_of
+
     _refuse_dash("write", path)
-    if path.is_dir():
+    try:
+        mode = mode_of(path)
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror}; name another file with -o"
+        ) from None
+    if mode is None:
+        return
+    if stat.S_ISDIR(mode):
         raise InputError(f"cannot write {path}: it is a folder; name a file with -o")
-    if path.exists() and not path.is_file():
+    if not stat.S_ISREG(mode):
         raise InputError(f"cannot write {path}: only a regular file can be replaced")
-    if path.exists() and not force:
+    if not force:
         raise InputError(f"{path} exists; use --force to replace it or -o to write elsewhere")
 
 
@@ -49,8 +53,8 @@ def convert(
     """
     from planezip.codec.durable import replacing
 
-    refuse_to_overwrite(target, force)
     _check_readable(source)
+    refuse_to_overwrite(target, force)
     with replacing(target, source) as temporary:
         try:
             progress = _progress(f"{verb}ing {source.name}", f"writing {target.name}")
@@ -69,10 +73,9 @@ def _refuse_dash(verb: str, path: Path) -> None:
 
 def _check_readable(path: Path) -> None:
     _refuse_dash("read", path)
-    if path.is_fifo():  # what is written into it can be read once
-        return
     try:
-        path.open("rb").close()
+        if not stat.S_ISFIFO(path.stat().st_mode):  # what is written into one can be read once
+            path.open("rb").close()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
 
@@ -97,7 +100,8 @@ def _progress(converting: str, writing_target: str) -> "Progress":
         speed = (TransferSpeedColumn(), TimeRemainingColumn())
         hidden = not console.is_terminal
         with Progress(*columns, *speed, console=console, disable=hidden, transient=True) as bar:
-            task = bar.add_task(writing_target if writing else converting, total=total)
+            title = printable(writing_target if writing else converting)
+            task = bar.add_task(title, total=total)
             yield lambda done: bar.advance(task, done)
 
     return begin

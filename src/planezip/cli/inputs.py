@@ -56,7 +56,7 @@ def refuse_to_share(outputs: Mapping[str, Path | None], *inputs: str | Path | No
     """InputError if a file is written twice, or written and read; devices may be."""
     taken = {os.path.realpath(path) for path in inputs if path}
     for option, path in outputs.items():
-        if path is None or (path.exists() and not path.is_file()):
+        if path is None or (os.path.exists(path) and not os.path.isfile(path)):
             continue
         if os.path.realpath(path) in taken:
             raise InputError(

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 import click
 
+from planezip.report.printable import printable
+
 LARGEST_BATCH = 1_000_000  # of any model, the sizes stay below 2^63 bytes
 MOST_ITERATIONS = 1_000_000_000
 
@@ -108,9 +110,8 @@ def print_sizes(
     else:
         factor = max(source_bytes, target_bytes) / max(1, min(source_bytes, target_bytes))
         way = "larger" if target_bytes > source_bytes else "smaller"
-        click.echo(
-            f"{target}: {source_bytes:,} bytes became {target_bytes:,}, {factor:.2f} times {way}"
-        )
+        told = f"{source_bytes:,} bytes became {target_bytes:,}, {factor:.2f} times {way}"
+        click.echo(printable(f"{target}: {told}"))
 
 
 def captures(warmup_steps: int) -> Callable[[Command], Command]:

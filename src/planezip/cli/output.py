@@ -1,5 +1,6 @@
 """What the commands print: tables for people, JSON for programs, progress on stderr."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from planezip.report.grid import Grid, print_grid
+from planezip.report.printable import printable
 
 WIDTH = 120  # of the tables when stdout is no terminal
 
@@ -19,8 +21,13 @@ Advance = Callable[[int, int | None], None]
 
 
 def print_json(value: object) -> None:
-    """One JSON document on stdout."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    """One JSON document on stdout.
+
+    It is ASCII, whatever names it tells: bytes of file names that are not UTF-8 are escaped as
+    Python's os.fsencode takes them back. Numbers that JSON does not have are null.
+    """
+    plain = json.dumps(msgspec.to_builtins(value, str_keys=True))
+    click.echo(json.dumps(json.loads(plain, parse_constant=lambda _: None), indent=2))
 
 
 def print_grids(*grids: Grid) -> None:
@@ -34,7 +41,7 @@ def print_grids(*grids: Grid) -> None:
 
 def say(message: str) -> None:
     """A remark on stderr, so that stdout holds results alone."""
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)
 
 
 class _Told(ProgressColumn):

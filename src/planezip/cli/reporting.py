@@ -8,6 +8,7 @@ import click
 from planezip.cli.output import print_grids, print_json, stage
 from planezip.records import Capture, Platform, Trace
 from planezip.report.contents import Contents, contents
+from planezip.report.printable import printable
 from planezip.report.sources import Source
 from planezip.report.write import write_report
 
@@ -42,4 +43,4 @@ def print_report(made: Contents, files: list[Path], as_json: bool) -> None:
         )
         return
     print_grids(*made.grids())
-    click.echo(f"\n{len(files)} files; read {files[0]}")
+    click.echo(f"\n{len(files)} files; read {printable(str(files[0]))}")

@@ -1,16 +1,14 @@
 """What `planezip inspect` says about streams, sequences and archives."""
 
+import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from planezip.cli.archive_descriptions import archive_facts, archive_grids, archive_tensors
 from planezip.cli.planes import picture, sampled_planes
 from planezip.codec import SequenceReader, StreamView, describe
 from planezip.codec.archives import Archive
+from planezip.codec.archives.region import Region
 from planezip.report.grid import Grid
 from planezip.report.names import ENCODERS
 
@@ -35,16 +33,16 @@ def pairs(title: str, rows: list[tuple[str, str]]) -> Grid:
     return Grid(title, ("", ""), rows, words=2)
 
 
-def archive_description(path: Path, kind: Archive, tensor: str | None) -> Description:
+def archive_description(file: Region, kind: Archive, tensor: str | None) -> Description:
     """An archive tensor by tensor, and a picture of the tensor asked for."""
-    tensors = archive_tensors(path, kind)
-    grids = archive_grids(str(path), tensors, tensor)
+    tensors = archive_tensors(file, kind)
+    grids = archive_grids(file.name, tensors, tensor)
     return Description("archive", archive_facts(tensors), tuple(grids))
 
 
-def sequence_description(path: Path) -> Description:
+def sequence_description(file: Region) -> Description:
     """The streams of a sequence, all of them checked whole, and what is wrong behind them."""
-    with SequenceReader(path) as reader:
+    with SequenceReader(os.dup(file.file.fileno())) as reader:
         infos = [describe(reader.stream(index)) for index in range(len(reader))]
         fault = reader.fault
     rows = [
@@ -59,11 +57,12 @@ def sequence_description(path: Path) -> Description:
     ]
     facts = {"streams": [{**asdict(i), "ratio": i.ratio} for i in infos], "fault": fault}
     headers = ("stream", "restores", "shape", "bytes", "ratio")
-    return Description("sequence", facts, (Grid(str(path), headers, rows, 3, note=fault or ""),))
+    return Description("sequence", facts, (Grid(file.name, headers, rows, 3, note=fault or ""),))
 
 
-def stream_description(name: str, stream: NDArray[np.uint8]) -> Description:
+def stream_description(file: Region) -> Description:
     """A stream and a picture of its planes."""
+    stream = file.mapped()
     info = describe(stream)
     blocks = {ENCODERS.get(tag, tag): n for tag, n in info.encoder_blocks.items() if n}
     total = sum(blocks.values()) or 1
@@ -79,5 +78,5 @@ def stream_description(name: str, stream: NDArray[np.uint8]) -> Description:
         *((f"blocks {tag}", f"{n:,} ({n / total:.0%})") for tag, n in blocks.items()),
     ]
     planes = sampled_planes(StreamView(stream, False), info.symbol_bits)
-    grids = (pairs(name, rows), picture(name, planes))
+    grids = (pairs(file.name, rows), picture(file.name, planes))
     return Description("stream", {**asdict(info), "ratio": info.ratio}, grids)

@@ -4,6 +4,7 @@ Torch is never imported from here: an object can only be a tensor if torch is lo
 """
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -23,6 +24,9 @@ Family = Literal["bytes", "numpy", "torch"]
 
 HALVES: Final = frozenset({"<f2", ">f2", "float16", "bfloat16"})
 """Names of two-byte floating-point types: NumPy's two, torch's two."""
+
+DTYPE: Final = re.compile(r"[<>|][?biufcmMSUV]\d{1,10}(\[[0-9A-Za-z]{1,12}\])?")
+"""What a NumPy element type is called in a stream: its size, of at most 2^31 - 1, and a unit."""
 
 
 class Contents(NamedTuple):
@@ -174,7 +178,10 @@ _FLATTEN: dict[type, Callable[[Any], tuple[NDArray[np.uint8], Contents]]] = {
 @lru_cache(256)  # programs compress the same shapes over and over
 def _array_contents(dtype: np.dtype[Any], shape: tuple[int, ...], _: str | None) -> Contents:
     check_dtype(dtype)
-    return Contents("numpy", dtype.str, shape, math.prod(shape) * dtype.itemsize)
+    contents = Contents("numpy", dtype.str, shape, math.prod(shape) * dtype.itemsize)
+    if not contents.shape_is_possible(dtype.itemsize):
+        raise InputError("cannot compress an array of such large dimensions")
+    return contents
 
 
 def _contiguous_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -199,7 +206,7 @@ def check_dtype(dtype: np.dtype[Any]) -> None:
         raise InputError(f"cannot compress an array of dtype {dtype}: its elements are pointers")
     if dtype.names is not None:
         raise InputError(f"cannot compress an array of dtype {dtype}; compress each of its fields")
-    if np.dtype(dtype.str) != dtype:
+    if not DTYPE.fullmatch(dtype.str) or np.dtype(dtype.str) != dtype:
         raise InputError(
             f"cannot compress an array of dtype {dtype}: it is not one of NumPy's own; "
             "view it as unsigned integers"

@@ -36,19 +36,32 @@ def replacing(path: Path, source: Path | None = None) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file():
+        before = mode_of(target)
+        if before is not None and not stat.S_ISREG(before):
             raise InputError(f"cannot write {path}: only a regular file can be replaced")
         target.parent.mkdir(parents=True, exist_ok=True)
         with _hidden_folder(target) as folder:
             temporary = folder / "new"
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-            mode = _mode(target if target.exists() else temporary, source)
+            mode = _mode(temporary if before is None else target, source)
             yield temporary
             _sync(temporary, mode)  # whoever filled it may have replaced it
             os.replace(temporary, target)
             sync_folder(target.parent)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def mode_of(path: Path) -> int | None:
+    """Type and permissions of what is there, at the end of all links; None if nothing is.
+
+    Raises:
+        OSError: nobody can be there, or this user may not know.
+    """
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
 
 
 def sync_folder(path: Path) -> None:

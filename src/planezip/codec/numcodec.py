@@ -28,9 +28,10 @@ class PlaneZip(Codec):  # type: ignore[misc]
     def __init__(self, codec: str = "planezip", symbol_bits: int | None = None) -> None:
         """Choose as for planezip.compress(); InputError if there is no such codec or width."""
         options.codec_id(codec)
-        options.chosen_symbol_bits(symbol_bits, 32)
         self.codec = codec
-        self.symbol_bits = symbol_bits
+        self.symbol_bits = (
+            None if symbol_bits is None else options.chosen_symbol_bits(symbol_bits, 32)
+        )
 
     def encode(self, buf: Any) -> bytes:
         """The stream of a buffer's bytes in the order in which they lie in memory."""

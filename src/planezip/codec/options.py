@@ -24,13 +24,17 @@ def codec_id(codec: str) -> int:
         raise InputError(f"unknown codec {codec!r}; use one of {', '.join(CODECS)}") from None
 
 
-def chosen_symbol_bits(symbol_bits: int | None, default: SymbolBits) -> SymbolBits:
+def chosen_symbol_bits(symbol_bits: SupportsIndex | None, default: SymbolBits) -> SymbolBits:
     """The symbol width asked for, or the default; InputError unless 16 or 32."""
     if symbol_bits is None:
         return default
-    if not isinstance(symbol_bits, int) or symbol_bits not in (16, 32):
+    try:
+        bits = operator.index(symbol_bits)
+    except TypeError:
+        bits = 0
+    if bits not in (16, 32):
         raise InputError(f"symbol_bits is {symbol_bits!r}; it can be 16 or 32")
-    return 16 if symbol_bits == 16 else 32
+    return 16 if bits == 16 else 32
 
 
 def at_least(name: str, value: SupportsIndex, least: int) -> int:

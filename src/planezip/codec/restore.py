@@ -1,19 +1,23 @@
 """Where decoded contents go: a new object like the one compressed, or the caller's own."""
 
 import math
-import re
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planezip.codec.adapter import Contents, check_dtype, holds_objects, is_tensor, tensors
+from planezip.codec.adapter import (
+    DTYPE,
+    Contents,
+    check_dtype,
+    holds_objects,
+    is_tensor,
+    tensors,
+)
 from planezip.errors import CorruptStreamError, InputError
 
 Bytes = NDArray[np.uint8]
-
-_DTYPE = re.compile(r"[<>|][?biufcmMSUV]\d{1,9}(\[[0-9A-Za-z]{1,12}\])?")
 
 
 def check_shape(contents: Contents) -> None:
@@ -42,7 +46,7 @@ def item_bytes(contents: Contents) -> int:
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The dtype whose `.str` is `name`; CorruptStreamError if there is none."""
     try:
-        if _DTYPE.fullmatch(name):
+        if DTYPE.fullmatch(name):
             dtype: np.dtype[Any] = np.dtype(name)
             check_dtype(dtype)
             if dtype.str == name:

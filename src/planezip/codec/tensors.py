@@ -33,12 +33,13 @@ def flatten(tensor: torch.Tensor) -> tuple[Bytes, Contents]:
     """The tensor's bytes in row-major order, shared if it is contiguous, and what they are.
 
     Raises:
-        InputError: the tensor's elements are not in ordinary CPU memory.
+        InputError: the tensor's elements are not in ordinary CPU memory, or not all of them are.
     """
     _check_plain(tensor)
     contents = _contents(tensor.dtype, tensor.shape)
     try:
         if tensor.is_conj() or tensor.is_neg() or not tensor.is_contiguous():
+            _check_extent(tensor)
             copy = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
             _copy(copy, tensor.detach())
             tensor = copy
@@ -81,21 +82,46 @@ def _check_plain(tensor: torch.Tensor) -> None:
 
 
 def _bytes(tensor: torch.Tensor) -> Bytes:
-    """The memory of a contiguous tensor, kept alive; RuntimeError if it has none.
+    """The memory of a contiguous tensor, kept alive.
 
     Not that of tensor.numpy(), after which torch could not resize the tensor's storage any more.
+
+    Raises:
+        RuntimeError: it has none.
+        InputError: its storage was shrunk since, and ends before its elements do.
     """
     size = tensor.nbytes
     if size == 0:
         return np.empty(0, np.uint8)
-    if type(tensor) is not torch.Tensor and tensor.untyped_storage().device.type != "cpu":
+    storage = tensor.untyped_storage()
+    if type(tensor) is not torch.Tensor and storage.device.type != "cpu":
         raise RuntimeError("its elements are nowhere")
     address = tensor.data_ptr()
     if address == 0:
         raise RuntimeError("it has no memory of its own")
+    if address + size > storage.data_ptr() + storage.nbytes():
+        raise _shrunk(storage)
     memory = _span(size.bit_length()).from_address(address)
     memory.tensor = tensor
     return np.frombuffer(memory, np.uint8, size)
+
+
+def _check_extent(tensor: torch.Tensor) -> None:
+    """InputError unless the storage holds all elements: torch would copy what lies behind it."""
+    storage = tensor.untyped_storage()
+    if storage.device.type != "cpu" or tensor.numel() == 0:
+        return  # a subclass, which copies in a way of its own; nothing
+    last = sum((dim - 1) * step for dim, step in zip(tensor.shape, tensor.stride(), strict=True))
+    end = (tensor.storage_offset() + last + 1) * tensor.itemsize
+    if end > storage.nbytes():
+        raise _shrunk(storage)
+
+
+def _shrunk(storage: torch.UntypedStorage) -> InputError:
+    size = storage.nbytes()
+    return InputError(
+        f"the tensor's storage has {size} bytes and ends before its elements do; resize it first"
+    )
 
 
 @cache
@@ -139,7 +165,11 @@ def matches(contents: Contents, out: torch.Tensor) -> bool:
 
 
 def writable(out: torch.Tensor) -> Bytes | None:
-    """The memory of `out`, or None if decoding straight into it would not be right."""
+    """The memory of `out`, or None if decoding straight into it would not be right.
+
+    Raises:
+        InputError: its storage ends before its elements do.
+    """
     try:
         _check_plain(out)
     except InputError:

@@ -36,7 +36,9 @@ class PlaneZipCodec(BytesBytesCodec):
 
     def __post_init__(self) -> None:
         options.codec_id(self.codec)
-        options.chosen_symbol_bits(self.symbol_bits, 32)
+        if self.symbol_bits is not None:  # an int of Python's, for the metadata
+            bits = options.chosen_symbol_bits(self.symbol_bits, 32)
+            object.__setattr__(self, "symbol_bits", bits)
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:

@@ -10,7 +10,7 @@ from planezip.records.costs import (
 from planezip.records.files import write_atomically, write_together
 from planezip.records.plan import Action, Plan, Step, Swap
 from planezip.records.platform import PAPER_PLATFORMS, Platform, platform, platforms
-from planezip.records.store import from_json, load, save, to_json
+from planezip.records.store import from_json, load, read_json, save, to_json
 from planezip.records.timeline import Event, Timeline
 from planezip.records.trace import Kind, Op, Phase, Precision, Storage, Trace
 from planezip.records.validation import fits
@@ -42,6 +42,7 @@ __all__ = [
     "peak_activation_bytes",
     "platform",
     "platforms",
+    "read_json",
     "save",
     "to_json",
     "write_atomically",

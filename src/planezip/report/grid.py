@@ -1,12 +1,17 @@
-"""A table before it is drawn: the terminal and the page show the same one."""
+"""A table before it is drawn: the terminal and the page show the same one.
+
+Its text is plain: what draws it sees to it that nothing in it is taken for markup.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
+
+from planezip.report.printable import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +38,18 @@ def print_grid(console: Console, grid: Grid) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=shown)
     for i, header in enumerate(grid.headers):
         style = "dim" if header.startswith("paper") else ""
-        table.add_column(header, justify="left" if i < grid.words else "right", style=style)
+        table.add_column(_text(header), justify="left" if i < grid.words else "right", style=style)
     for i, row in enumerate(grid.rows):
-        table.add_row(*row, style="bold" if i == grid.strong else None)
-    console.print(f"\n[bold]{escape(grid.title)}[/bold]")
+        table.add_row(*map(_text, row), style="bold" if i == grid.strong else None)
+    console.print()
+    console.print(_text(grid.title), style="bold")
     console.print(table)
     if grid.note:
-        console.print(f"[dim]{escape(grid.note)}[/dim]")
+        console.print(_text(grid.note), style="dim")
+
+
+def _text(foreign: str) -> Text:
+    return Text(printable(foreign))
 
 
 def markdown(grid: Grid) -> str:

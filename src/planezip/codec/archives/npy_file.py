@@ -1,6 +1,7 @@
 """The .npy format: NumPy's functions for its header, the elements as plain bytes."""
 
 import io
+import warnings
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -40,7 +41,9 @@ def parse(file: Region) -> Array:
     whole = Array("", (file.nbytes,), False, file)
     head = io.BytesIO(file[:_MAX_HEADER_BYTES].tobytes())
     try:
-        shape, fortran_order, dtype = _READERS[np.lib.format.read_magic(head)](head)
+        with warnings.catch_warnings():  # Python's and NumPy's, of how a header is spelt
+            warnings.simplefilter("ignore")
+            shape, fortran_order, dtype = _READERS[np.lib.format.read_magic(head)](head)
         check_dtype(dtype)
         data = file[head.tell() :]
         contents = Contents("numpy", dtype.str, shape, data.nbytes)

@@ -4,7 +4,6 @@ that is an error of one line, not the end of the process.
 
 import mmap
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -57,10 +56,7 @@ class Region:
             except OSError as error:
                 raise InputError(f"cannot read {self.name}: {error.strerror}") from None
             if not count:
-                raise InputError(
-                    f"cannot read {self.name}: it has become shorter; "
-                    "wait until nothing writes to it and try again"
-                )
+                raise self._shorter()
             done += count
         return out
 
@@ -77,8 +73,19 @@ class Region:
             return np.empty(0, np.uint8)
         lead = self.start % mmap.ALLOCATIONGRANULARITY
         size, start = lead + self.nbytes, self.start - lead
-        memory = mmap.mmap(self.file.fileno(), size, access=mmap.ACCESS_READ, offset=start)
+        try:
+            memory = mmap.mmap(self.file.fileno(), size, access=mmap.ACCESS_READ, offset=start)
+        except OSError as error:
+            raise InputError(f"cannot read {self.name}: {error.strerror}") from None
+        except ValueError:  # of a size that the file does not have
+            raise self._shorter() from None
         return np.frombuffer(memory, np.uint8)[lead:]
+
+    def _shorter(self) -> InputError:
+        return InputError(
+            f"cannot read {self.name}: it has become shorter; "
+            "wait until nothing writes to it and try again"
+        )
 
 
 @contextmanager
@@ -88,16 +95,34 @@ def opened(path: Path) -> Iterator[Region]:
     Raises:
         InputError: it cannot be read.
     """
-    try:
+    with _refused(f"cannot read {path}"):
         file = path.open("rb")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
     with file:
         about = os.fstat(file.fileno())
         if stat.S_ISREG(about.st_mode) and about.st_size:
             yield Region(file, str(path), 0, about.st_size)
             return
-        with tempfile.TemporaryFile() as aside:  # a pipe, or a file whose size nobody knows
-            shutil.copyfileobj(file, aside)
-            aside.flush()
+        with _refused(f"cannot keep what {path} gives"):
+            aside = tempfile.TemporaryFile()  # noqa: SIM115 - open until the end
+        with aside:  # of a pipe, or of a file whose size nobody knows
+            _copy(file, aside, path)
             yield Region(aside, str(path), 0, aside.tell())
+
+
+def _copy(file: BinaryIO, aside: BinaryIO, path: Path) -> None:
+    part = b"at first"
+    while part:
+        with _refused(f"cannot read {path}"):
+            part = file.read(STEP_BYTES)
+        with _refused(f"cannot keep what {path} gives in {tempfile.gettempdir()}"):
+            aside.write(part)
+            aside.flush()
+
+
+@contextmanager
+def _refused(what: str) -> Iterator[None]:
+    """Turns an OSError into an InputError that says what failed."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{what}: {error.strerror}") from None

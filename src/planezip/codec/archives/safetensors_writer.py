@@ -14,6 +14,7 @@ from planezip.codec.archives.settings import Progress
 from planezip.codec.interruptible import interruptible
 from planezip.errors import InputError
 
+_NOTHING = b'{"__metadata__":{}}     '  # a header of no tensors and empty metadata, of 8 n bytes
 _BLOCK_BYTES = 512  # of os.stat, whatever the file system has
 
 
@@ -45,8 +46,9 @@ def write(
         name: _spec(name, kind, part)
         for (name, kind), part in zip(kinds.items(), parts, strict=True)
     }
-    # Of no tensors and empty metadata the library makes a file that is none.
-    about = metadata or (metadata if kinds else None)
+    if not kinds and metadata == {}:  # of these the library makes a file that is none
+        path.write_bytes(len(_NOTHING).to_bytes(8, "little") + _NOTHING)
+        return
     done = 0
     with progress(sum(part.nbytes for part in parts), writing=True) as advance:
 
@@ -57,7 +59,7 @@ def write(
             done = size
 
         def call() -> list[Bytes]:
-            serialize_file(specs, path, metadata=about)
+            serialize_file(specs, path, metadata=metadata)
             return parts
 
         try:

@@ -1,6 +1,5 @@
 """Zip files: what is wrong with one is a CorruptStreamError, whatever Python calls it."""
 
-import errno
 import lzma
 import struct
 import zipfile
@@ -9,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
+from planezip.codec.archives.reader import as_file
 from planezip.codec.archives.region import Region
 from planezip.errors import CorruptStreamError, InputError
 
@@ -23,14 +23,14 @@ _LOCAL_HEADER = struct.Struct("<26xHH")  # bytes of the name and of the extra fi
 def unzipped(file: Region) -> Iterator[zipfile.ZipFile]:
     """A zip file to read."""
     try:
-        with zipfile.ZipFile(file.file) as zipped:
+        with as_file(file) as reader, zipfile.ZipFile(reader) as zipped:
             yield zipped
     except (CorruptStreamError, InputError):
         raise
     except OSError as error:
-        if error.errno != errno.EINVAL:  # of an impossible offset
+        if error.errno is not None:  # the system's, of what is written meanwhile
             raise
-        raise CorruptStreamError("not a whole zip file: it names impossible offsets") from None
+        raise CorruptStreamError(f"not a whole zip file: {error}") from None  # bzip2's
     except _DAMAGE as error:
         raise CorruptStreamError(
             f"not a whole zip file: {str(error) or 'it ends too early'}"
