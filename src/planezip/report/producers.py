@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planezip.records import Capture, Precision, TensorCapture
-from planezip.report.ratios import CODECS, PRECISIONS, SYMBOL32, ratio_of
+from planezip.records.capture import SYMBOL32
+from planezip.report.ratios import CODECS, PRECISIONS, ratio_of
 
 INPUT, OTHER, INDICES = "Input batch", "Other", "Indices"
 _BY_OPERATOR = {

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from planezip.records.capture import CODECS
+from planezip.records.capture import CODECS, SYMBOL32
 from planezip.records.measurements import PAPER_MODELS, Measurements
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.grid import Grid, number
 from planezip.report.names import CODECS as CODEC_TITLES
 from planezip.report.names import PRECISIONS, model_title
 from planezip.report.published import GEOMEAN, paper
-from planezip.report.ratios import SYMBOL32, Ratio, ratios
+from planezip.report.ratios import Ratio, ratios
 
 
 def _all_ratios(measured: Measurements) -> list[Ratio]:

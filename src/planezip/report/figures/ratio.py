@@ -6,9 +6,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MultipleLocator
 
 from planezip.records import Precision
+from planezip.records.capture import SYMBOL32
 from planezip.report.figures.style import HIGHLIGHT, MUTED, OTHER, panels, png
 from planezip.report.names import CODECS, PRECISIONS
-from planezip.report.ratios import SYMBOL32, Ratio
+from planezip.report.ratios import Ratio
 
 
 def ratio_figure(
