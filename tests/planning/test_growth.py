@@ -1,4 +1,4 @@
-"""Planning grows no worse than n log n in the operators: counted in calls, which no load disturbs."""
+"""Planning grows no worse than n log n in the operators, counted in calls: no load disturbs them."""
 
 import sys
 from math import log
