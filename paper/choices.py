@@ -1,9 +1,9 @@
 """What each modelling choice that the paper leaves open does to the means that need no ratio.
 
-    python paper/choices.py [NAME ...]
+    python paper/choices.py [NAME ...] > paper/results/choices.csv
 
-One choice is varied at a time, here and not in the product. Prints a Markdown table: mean overhead
-in % over the five models of RECOMP, DTE and BW at 50 % and 30 % on platforms A and B.
+One choice is varied at a time, here and not in the product. Prints CSV: mean overhead in % over the
+five models of RECOMP, DTE and BW at 50 % and 30 % on platforms A and B.
 """
 
 import sys
@@ -21,7 +21,6 @@ from planezip.records.trace import Op
 from planezip.report.bench import Bench
 
 POLICIES = ("recomp", "dte", "bw")
-PAPER = {"A": (14.1, 13.3, 6.7, None, 24.4, 17.4), "B": (19.6, 19.6, 13.0, None, 41.7, 33.2)}
 op_s = costs._op_s
 
 
@@ -171,14 +170,10 @@ def _patched(patches) -> Iterator[None]:
 
 
 def main() -> None:
-    heads = [f"{p} {b} % {x.upper()}" for p in "AB" for b in (50, 30) for x in POLICIES]
-    print("| choice | " + " | ".join(heads) + " |\n|---|" + "--:|" * len(heads))
-    paper = [*PAPER["A"], *PAPER["B"]]
-    print("| paper | " + " | ".join("–" if v is None else f"{v:.1f}" for v in paper) + " |")
+    print("choice,platform,budget_pct,policy,mean_overhead_pct")
     for name in sys.argv[1:] or CHOICES:
-        means = measure(name)
-        cells = [f"{means[p, b, x]:.1f}" for p in "AB" for b in (50, 30) for x in POLICIES]
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        for (p, budget, policy), overhead in measure(name).items():
+            print(f"{name},{p},{budget},{policy},{overhead:.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,14 @@ def test_the_papers_ratios_stand_in_for_a_capture(here, succeed):
     assert "Table III of the paper" in (here / "out/report.html").read_text()
 
 
+def test_a_plan_is_set_beside_a_bound(here, succeed):
+    arguments = ("plan", "trace.json.gz", "--budget", "50%", "--bound")
+    told = json.loads(succeed(*arguments, "--json"))
+    assert told["unlimited_s"] <= told["bound_s"] <= told["duration_s"]
+    assert told["over_bound_pct"] == pytest.approx(100 * (told["duration_s"] / told["bound_s"] - 1))
+    assert f"{told['bound_overhead_pct']:.1f}%" in succeed(*arguments)
+
+
 def test_two_sources_of_ratios_are_one_too_many(here, refuse):
     arguments = ("--ratios", "paper", "--capture", "capture.json", "--budget", "50%")
     assert "give one" in refuse("plan", "trace.json.gz", *arguments)

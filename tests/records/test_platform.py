@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from planezip.errors import InputError
-from planezip.records import platform, platforms
+from planezip.records import PAPER_PLATFORMS, platform, platforms
 
 LINK = 10e9
 
@@ -40,3 +40,21 @@ def test_an_unknown_platform_is_refused_with_the_names_of_the_known():
 def test_equation_2(ratio, engine, seconds):
     p = replace(platform("A"), engine_bytes_per_s=engine, copy_setup_s=5e-6)
     assert p.copy_s(10**9, ratio, LINK) == pytest.approx(seconds + 5e-6, rel=1e-12)
+
+
+def test_platforms_beyond_the_paper_are_those_of_their_datasheets():
+    known = platforms()
+    assert known.keys() - set(PAPER_PLATFORMS) == {
+        "rtx4090", "h100-pcie", "h100-sxm", "h200", "gh200", "b200",
+    }  # fmt: skip
+    for name in known.keys() - set(PAPER_PLATFORMS):
+        on = known[name]
+        assert on.precision == "bf16"
+        assert (on.math_efficiency, on.memory_efficiency) == (0.60, 0.80)
+        link = max(on.d2h_bytes_per_s, on.h2d_bytes_per_s)
+        assert on.engine_bytes_per_s == (64e9 if name == "rtx4090" else 4 * link)
+
+
+def test_the_link_of_gh200_is_asymmetric():
+    on = platform("gh200")
+    assert on.copy_s(10**9, 1.0, on.d2h_bytes_per_s) > on.copy_s(10**9, 1.0, on.h2d_bytes_per_s)

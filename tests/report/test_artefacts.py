@@ -11,6 +11,7 @@ from planezip.errors import InputError
 from planezip.records import op_seconds, platform, save
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS, chosen
+from planezip.report.artefacts import bound as bound_module
 from planezip.report.artefacts import fig4 as fig4_module
 from planezip.report.artefacts import semantics as semantics_module
 from planezip.report.artefacts.fig1 import TensorCost, summarise
@@ -24,6 +25,7 @@ COLUMNS = {
     "table4": "model,ratio_iter1,ratio_iter2,ratio_iter3,err_tensor_pct,err_optype_pct,"
     "err_global_pct,ratio_random_init",
     "fig3": "model,precision,codec,ratio",
+    "bound": "model,platform,budget_pct,policy,overhead_pct,bound_pct,over_bound_pct",
     "fig1_tensors": "model,platform,tensor,bytes,swap_over_recompute",
     "fig1_summary": "platform,share_bytes_swap_slower_pct,median_ratio",
     "fig1b": "model,platform,codec,movable_pct",
@@ -56,7 +58,7 @@ def measured(tmp_path_factory):
     put(folder, "llama", 3, 3.0)
     put(folder, "gpt2", 3, 0.8, ("trained", "random", "autocast"))
     with pytest.MonkeyPatch.context() as patch:
-        for module in (fig4_module, semantics_module):
+        for module in (fig4_module, semantics_module, bound_module):
             patch.setattr(module, "BUDGETS_PCT", (50.0,))
         yield Study(folder, jobs=1)
 
@@ -216,6 +218,17 @@ def test_what_the_link_can_move_is_the_shorter_pass_over_all_transfers(measured)
         if (r.model, r.platform, r.codec) == ("gpt2", "B", "none")
     ]
     assert row.movable_pct == pytest.approx(100 * min(passes) * 24e9 / saved)
+
+
+def test_no_policy_is_below_its_bound(measured):
+    rows = rows_of("bound", measured)
+    assert len(rows) == len(rows_of("fig4", measured))
+    for row in rows:
+        if row.overhead_pct is not None:
+            assert row.bound_pct <= row.overhead_pct + 1e-6
+            assert (100 + row.bound_pct) * (100 + row.over_bound_pct) == pytest.approx(
+                100 * (100 + row.overhead_pct)
+            )
 
 
 def test_both_semantics_are_reported_for_every_policy(measured):

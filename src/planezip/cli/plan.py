@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 @options.capture
 @options.ratios
 @click.option(
+    "--bound", "with_bound", is_flag=True, help="Say how far the plan is from the best possible."
+)
+@click.option(
     "--tensors",
     type=click.IntRange(0),
     default=10,
@@ -51,6 +54,7 @@ def command(
     policy: str,
     capture_file: Path | None,
     ratios: str | None,
+    with_bound: bool,
     tensors: int,
     output: Path | None,
     as_json: bool,
@@ -65,7 +69,14 @@ def command(
     from planezip.records import platform as platform_named
     from planezip.records import save
     from planezip.report.bench import Bench
-    from planezip.report.planned import action_grid, iteration_grid, plan_facts, tensor_grid
+    from planezip.report.planned import (
+        action_grid,
+        bound_facts,
+        bound_grid,
+        iteration_grid,
+        plan_facts,
+        tensor_grid,
+    )
 
     on = platform_named(platform)
     refuse_to_share({"-o": output}, trace, capture_file)
@@ -76,11 +87,13 @@ def command(
     if output:
         save(output, plan)
     if as_json:
-        print_json({**plan_facts(bench, plan, predicted), "file": output and str(output)})
+        facts = {**plan_facts(bench, plan, predicted), "file": output and str(output)}
+        print_json(facts | (bound_facts(bench, plan) if with_bound else {}))
         return
     print_grids(
         action_grid(record, on, plan),
         iteration_grid(plan, predicted, bench.peak_bytes, bench.unlimited_s),
+        *([bound_grid(bench, plan)] if with_bound else []),
         *([tensor_grid(record, on, plan, tensors)] if tensors else []),
     )
 

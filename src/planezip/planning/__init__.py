@@ -1,5 +1,6 @@
 """Deciding what to keep, swap and drop; pure functions from records to a Plan (paper III-B, C)."""
 
+from planezip.planning.bound import lower_bound_s
 from planezip.planning.checker import check_plan
 from planezip.planning.policies import (
     POLICIES,
@@ -23,6 +24,7 @@ __all__ = [
     "best_plan",
     "check_plan",
     "check_timeline",
+    "lower_bound_s",
     "make_plan",
     "policy",
     "smallest_budget",

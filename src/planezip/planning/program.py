@@ -72,7 +72,7 @@ class _Compiler:
     def __init__(
         self, problem: Problem, actions: Mapping[int, Action], stays: Collection[int]
     ) -> None:
-        self.problem, self.actions, self.stays = problem, actions, stays
+        self.problem, self.actions, self.stays = problem, actions, frozenset(stays)
         self.scratch: list[int] = []
         self._scratch_of: dict[int, int] = {}
         self._resident: set[int] = set()  # dropped tensors that a replay brought back

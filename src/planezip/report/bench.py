@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from planezip.planning import Planner, Problem, best_plan, make_plan, policy
+from planezip.planning import Planner, Problem, best_plan, lower_bound_s, make_plan, policy
 from planezip.planning.predictor import Signature
 from planezip.records import (
     Capture,
@@ -93,6 +93,14 @@ class Bench:
         codec = codec or variant(plan.policy).codec
         ratios = self.ratios(codec, 1) if self.source else plan.ratios
         return self._simulator.run(plan, ratios, detail)
+
+    def lower_bound_s(self, budget_bytes: int, codec: str | None) -> float:
+        """Seconds below which no plan is whose transfers the codec compresses (docs/bound.md)."""
+        return lower_bound_s(self.problem, budget_bytes, self.ratios(codec, 1))
+
+    def lower_bound_of(self, plan: Plan) -> float:
+        """Seconds below which no plan is for this budget, if every ratio is as predicted."""
+        return lower_bound_s(self.problem, plan.budget_bytes, plan.ratios)
 
     def ratios(
         self, codec: str | None, iteration: int, signature: Signature = "tensor"

@@ -89,5 +89,30 @@ def plan_facts(bench: Bench, plan: Plan, timeline: Timeline) -> dict[str, Any]:
     }
 
 
+def bound_facts(bench: Bench, plan: Plan) -> dict[str, float]:
+    """A duration that no plan with these ratios beats, and the plan's distance to it."""
+    bound_s = bench.lower_bound_of(plan)
+    return {
+        "bound_s": bound_s,
+        "bound_overhead_pct": 100 * (bound_s / bench.unlimited_s - 1),
+        "over_bound_pct": 100 * (plan.predicted_s / bound_s - 1),
+    }
+
+
+def bound_grid(bench: Bench, plan: Plan) -> Grid:
+    """The same for people."""
+    facts = bound_facts(bench, plan)
+    overhead_pct = 100 * (plan.predicted_s / bench.unlimited_s - 1)
+    return Grid(
+        "How far from the best possible",
+        ("", "duration", "overhead"),
+        [
+            ("this plan", _ms(plan.predicted_s), f"{overhead_pct:.1f}%"),
+            ("no plan is below", _ms(facts["bound_s"]), f"{facts['bound_overhead_pct']:.1f}%"),
+            ("between them", "", f"{facts['over_bound_pct']:.1f}%"),
+        ],
+    )
+
+
 def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:,.2f} ms"

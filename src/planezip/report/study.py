@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import isinf
 from statistics import mean
 
 from planezip.records import Platform, Trace
@@ -89,6 +90,22 @@ class Study(Measurements):
         self.run(tasks)
         return [self._rows[task] for task in tasks if task in self._rows]
 
+    def bounds_pct(self, tasks: Sequence[Task]) -> dict[Task, float | None]:
+        """Overhead that no plan with a task's transfers is below; None if there is no plan at all.
+
+        Tasks that share workload, platform, budget and codec share the bound.
+        """
+        codecs = {task: variant(task.policy).codec for task in tasks}
+        shared = {t: replace(t, policy=codecs[t] or "", kept=False) for t in tasks}
+        problems = list(dict.fromkeys(shared.values()))
+        jobs = min(self.jobs or len(os.sched_getaffinity(0)), len(problems))
+        work = _Work(Study(self.folder, self.ratios, 1))
+        found = (
+            spread(work.bound_pct, problems, jobs) if jobs > 1 else map(work.bound_pct, problems)
+        )
+        bounds = dict(zip(problems, found, strict=True))
+        return {task: bounds[shared[task]] for task in tasks}
+
     def mean_overhead_pct(
         self, platform: Platform, budget_pct: float, policy: str, kept: bool = False
     ) -> float | None:
@@ -109,6 +126,12 @@ class _Work:
     def rows(self, batch: Sequence[Task]) -> list[Row]:
         bench = self._bench_of(batch[0])
         return [row_of(bench, task.budget_pct, task.policy)[0] for task in batch]
+
+    def bound_pct(self, task: Task) -> float | None:
+        """The bound; the task names a codec (or none, "") where a policy would stand."""
+        bench = self._bench_of(task)
+        bound_s = bench.lower_bound_s(bench.budget_bytes(task.budget_pct), task.policy or None)
+        return None if isinf(bound_s) else 100 * (bound_s / bench.unlimited_s - 1)
 
     def _bench_of(self, task: Task) -> Bench:
         key = (task.model, task.platform, task.kept)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from planezip.errors import InputError
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.artefacts.autocast import AUTOCAST
+from planezip.report.artefacts.bound import BOUND
 from planezip.report.artefacts.fig1 import FIG1_SUMMARY, FIG1_TENSORS
 from planezip.report.artefacts.fig1b import FIG1B
 from planezip.report.artefacts.fig3 import FIG3, SYMBOLS
@@ -35,6 +36,7 @@ ARTEFACTS = {
         FIG6A,
         FIG6B,
         SEMANTICS_TABLE,
+        BOUND,
     )
 }
 

@@ -1,0 +1,91 @@
+"""How far every policy is from a bound that no plan can beat (docs/bound.md)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from planezip.planning import POLICIES
+from planezip.records import PAPER_PLATFORMS, platform
+from planezip.records.measurements import PAPER_MODELS
+from planezip.report.artefacts.artefact import Artefact
+from planezip.report.grid import Grid, number
+from planezip.report.names import POLICIES as TITLES
+from planezip.report.study import BUDGETS_PCT, Study, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """One policy and the bound for its transfers.
+
+    Attributes:
+        overhead_pct: over unlimited memory; None if the policy has no plan.
+        bound_pct: overhead over unlimited memory that no plan is below with these ratios; None if
+            no plan of any kind fits the budget.
+        over_bound_pct: by how many percent the iteration is longer than the bound.
+    """
+
+    model: str
+    platform: str
+    budget_pct: float
+    policy: str
+    overhead_pct: float | None
+    bound_pct: float | None
+    over_bound_pct: float | None
+
+
+def _tasks(study: Study) -> list[Task]:
+    return [
+        Task(model, platform(name), budget, policy)
+        for model in study.models()
+        for name in PAPER_PLATFORMS
+        for budget in BUDGETS_PCT
+        for policy in POLICIES
+    ]
+
+
+def _rows(study: Study) -> list[Distance]:
+    tasks = [task for task in _tasks(study) if study.can(task)]
+    bounds = study.bounds_pct(tasks)
+    return [
+        _row(row.model, row.platform, row.budget_pct, row.policy, row.overhead_pct, bounds[task])
+        for task, row in zip(tasks, study.rows(tasks), strict=True)
+    ]
+
+
+def _row(
+    model: str,
+    name: str,
+    budget: float,
+    policy: str,
+    overhead_pct: float | None,
+    bound_pct: float | None,
+) -> Distance:
+    over = None
+    if overhead_pct is not None and bound_pct is not None:
+        over = 100 * ((100 + overhead_pct) / (100 + bound_pct) - 1)
+    return Distance(model, name, budget, policy, overhead_pct, bound_pct, over)
+
+
+def _grid(rows: Sequence[Distance]) -> Grid:
+    found = {(r.platform, r.budget_pct, r.policy, r.model): r for r in rows}
+    lines = []
+    for name in PAPER_PLATFORMS:
+        for budget in (50.0, 30.0):
+            for policy, title in TITLES.items():
+                five = [found.get((name, budget, policy, m)) for m in PAPER_MODELS]
+                columns = ("overhead_pct", "bound_pct", "over_bound_pct")
+                values = [[getattr(r, column, None) for r in five] for column in columns]
+                lines.append(
+                    [f"{name} {budget:g}%", title]
+                    + [number(mean(v) if None not in v else None, 1) for v in values]
+                )
+    return Grid(
+        "Mean overhead in % beside a bound that no plan beats",
+        ("budget", "policy", "overhead", "bound", "over the bound"),
+        lines,
+        words=2,
+        note="The bound of a policy is that of all plans with its transfers.",
+    )
+
+
+BOUND = Artefact("bound", "Distance to the bound", Distance, _rows, _grid, tasks=_tasks)
