@@ -177,7 +177,7 @@ def test_ctrl_c_is_answered_between_two_slices(monkeypatch, name, tmp_path):
 def test_copies_of_what_is_not_contiguous_are_made_in_pieces(monkeypatch, kind):
     """Between two pieces the interpreter looks for signals."""
     monkeypatch.setattr(adapter, "SLICE_BYTES", 4096)
-    monkeypatch.setattr(tensors, "SLICE_BYTES", 4096)
+    monkeypatch.setattr(tensors, "_PIECE_BYTES", 4096)
     values = np.arange(120_000, dtype=np.int32).reshape(300, 400)
     tensor = torch.from_numpy(values)
     x, expected = {

@@ -29,6 +29,9 @@ _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 _ALIGNMENT = 64  # of memory that torch allocates
 
 
+_PIECE_BYTES = SLICE_BYTES // 64
+
+
 def flatten(tensor: torch.Tensor) -> tuple[Bytes, Contents]:
     """The tensor's bytes in row-major order, shared if it is contiguous, and what they are.
 
@@ -58,11 +61,11 @@ def _contents(dtype: torch.dtype, shape: torch.Size) -> Contents:
 
 
 def _copy(target: torch.Tensor, source: torch.Tensor) -> None:
-    """Copied in pieces: Ctrl-C is answered between two."""
-    if source.nbytes <= SLICE_BYTES or source.dim() == 0:
+    """Copied in pieces so small that Ctrl-C is soon answered, even if every element is far away."""
+    if source.nbytes <= _PIECE_BYTES or source.dim() == 0:
         target.copy_(source)
         return
-    rows = max(1, SLICE_BYTES * len(source) // source.nbytes)
+    rows = max(1, _PIECE_BYTES * len(source) // source.nbytes)
     for start in range(0, len(source), rows):
         if rows == 1:
             _copy(target[start], source[start])
