@@ -1,4 +1,4 @@
-"""Planning grows no worse than n log n in the operators, counted in calls: no load disturbs them."""
+"""Planning grows no worse than n log n in the operators; counted in calls, which load leaves be."""
 
 import sys
 from math import log

@@ -16,8 +16,9 @@ _SHORTEST_IDLE_S = 1e-12
 class Scores:
     """Cost over bytes times idle time of every candidate (DTR's heuristic; with swaps, Eq. 1).
 
-    Scores change only where a drop changes a charge or an idle time, so that a choice is one look
-    for the smallest in an array. Ties go to the tensor produced first.
+    Where replays keep what they recompute, cost over bytes: a tensor's idle time then depends on
+    who else is dropped. Scores change only where a drop changes a charge, so that a choice is one
+    look for the smallest in an array. Ties go to the tensor produced first.
     """
 
     def __init__(self, draft: Draft, swap_cost_s: SwapCost | None = None) -> None:
@@ -56,7 +57,7 @@ class Scores:
         return (self._candidates[k].storage, action) if best < np.inf else None
 
     def update(self, changed: Iterable[int]) -> None:
-        """Score again the candidates whose charge or idle time has changed."""
+        """Score again the candidates whose charge has changed, or that are back earlier."""
         for t in changed:
             self._score(self._draft.problem.rank[t])
 
@@ -69,19 +70,17 @@ class Scores:
     def _score(self, k: int) -> None:
         draft, c = self._draft, self._candidates[k]
         self._evict[k] = self._free[k] = np.inf
-        start_s, back = draft.problem.start_s, draft.back[k]
         if draft.actions[c.storage] == "keep":
-            cost_s = min(self._drop_s(k), self._swap_s[k])
-            idle_s = c.idle_s
-            if back != c.first_backward_use:
-                idle_s = float(start_s[back] - start_s[c.last_forward_use + 1])
-            self._evict[k] = cost_s / (c.bytes * max(idle_s, _SHORTEST_IDLE_S))
-        elif c.storage in draft.costs.dropped - draft.freed and back < c.first_backward_use:
+            idle_s = 1.0 if draft.costs.kept else max(c.idle_s, _SHORTEST_IDLE_S)
+            self._evict[k] = min(self._drop_s(k), self._swap_s[k]) / (c.bytes * idle_s)
+        elif (
+            c.storage in draft.costs.dropped
+            and c.storage not in draft.freed
+            and draft.back[k] < c.first_backward_use
+        ):
             # Freed, it is recomputed for all but one of those whose replay needs it, and itself.
             times = len(draft.costs.dropped_dependants(c.storage))
-            idle_s = float(start_s[c.first_backward_use] - start_s[back])
-            cost_s = times * draft.costs.seconds(c.storage)
-            self._free[k] = cost_s / (c.bytes * max(idle_s, _SHORTEST_IDLE_S))
+            self._free[k] = times * draft.costs.seconds(c.storage) / c.bytes
             self._any_free = True
 
     def _drop_s(self, k: int) -> float:
