@@ -19,7 +19,7 @@ COMMANDS = {
     "simulate": "Run a plan on a modelled platform.",
     "compress": "Compress a file losslessly.",
     "decompress": "Restore a compressed file.",
-    "inspect": "Say what compressed data, a trace, capture, plan or timeline holds.",
+    "inspect": "Say what compressed data or a record holds.",
     "report": "Evaluate the policies and write tables, plots and a page.",
     "measure": "Trace and capture the paper's workloads.",
     "reproduce": "Make the paper's tables and figures.",

@@ -28,7 +28,6 @@ _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 
 _ALIGNMENT = 64  # of memory that torch allocates
 
-
 _PIECE_BYTES = SLICE_BYTES // 64
 
 
