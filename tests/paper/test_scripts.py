@@ -13,7 +13,7 @@ MACHINES = sorted(path.parent for path in RESULTS.glob("*/machine.json"))
 PLANNED = {name for name, artefact in ARTEFACTS.items() if artefact.tasks}
 
 
-@pytest.mark.parametrize("name", ARTEFACTS.keys() - PLANNED)
+@pytest.mark.parametrize("name", sorted(ARTEFACTS.keys() - PLANNED))
 @pytest.mark.parametrize("folder", MACHINES, ids=lambda folder: folder.name)
 def test_committed_tables_are_what_the_measurements_give(folder, name):
     check(folder, name, Study(shipped().folder))
@@ -23,6 +23,8 @@ def test_committed_tables_are_what_the_measurements_give(folder, name):
 @pytest.mark.parametrize("name", sorted(PLANNED))
 @pytest.mark.parametrize("folder", MACHINES, ids=lambda folder: folder.name)
 def test_committed_overheads_are_what_the_planners_give(folder, name, study):
+    if not (folder / f"{name}.csv").exists():
+        pytest.skip("not made on this machine yet")
     check(folder, name, study)
 
 

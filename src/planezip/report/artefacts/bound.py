@@ -77,7 +77,7 @@ def _grid(rows: Sequence[Distance]) -> Grid:
                 values = [[getattr(r, column, None) for r in five] for column in columns]
                 lines.append(
                     [f"{name} {budget:g}%", title]
-                    + [number(mean(v) if None not in v else None, 1) for v in values]
+                    + [number(_mean(v), 1) for v in values]
                 )
     return Grid(
         "Mean overhead in % beside a bound that no plan beats",
@@ -86,6 +86,12 @@ def _grid(rows: Sequence[Distance]) -> Grid:
         words=2,
         note="The bound of a policy is that of all plans with its transfers.",
     )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """None if there is no value of one of them."""
+    found = [value for value in values if value is not None]
+    return mean(found) if len(found) == len(values) else None
 
 
 BOUND = Artefact("bound", "Distance to the bound", Distance, _rows, _grid, tasks=_tasks)
