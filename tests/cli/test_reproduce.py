@@ -1,6 +1,7 @@
 """`planezip measure` makes measurements, `planezip reproduce` tables and figures from them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,10 +11,14 @@ from planezip.report.artefacts import ARTEFACTS
 from toynet import build_capture, build_trace
 
 
+def trace_of(model):
+    return replace(build_trace(2), model=model)
+
+
 @pytest.fixture
 def measured(here):
-    save(here / "measured/gpt2/trace.json.gz", build_trace(2))
-    save(here / "measured/gpt2/trained.json.gz", build_capture(build_trace(2)))
+    save(here / "measured/gpt2/trace.json.gz", trace_of("gpt2"))
+    save(here / "measured/gpt2/trained.json.gz", build_capture(trace_of("gpt2")))
     return here / "measured"
 
 
@@ -73,11 +78,11 @@ def test_measuring_makes_what_is_missing_only(here, succeed, monkeypatch):
     from planezip.cli import measuring
 
     made = []
-    monkeypatch.setattr(measuring, "trace_model", lambda name: build_trace(2))
+    monkeypatch.setattr(measuring, "trace_model", trace_of)
     monkeypatch.setattr(
         measuring,
         "capture_model",
-        lambda name, options: made.append(options) or build_capture(build_trace(2)),
+        lambda name, options: made.append(options) or build_capture(trace_of(name)),
     )
     arguments = ("measure", "gpt2", "resnet50", "--images", "photos", "--text", "book.txt")
     arguments += ("--warmup-steps", 7, "--out", "out")
@@ -89,7 +94,7 @@ def test_measuring_makes_what_is_missing_only(here, succeed, monkeypatch):
         )
         for name in names
     ]
-    assert load(here / "out/gpt2/trace.json.gz", Trace) == build_trace(2)
+    assert load(here / "out/gpt2/trace.json.gz", Trace) == trace_of("gpt2")
     assert load(here / "out/gpt2/random.json.gz", Capture)
     assert [(str(o.source), o.warmup_steps, o.autocast) for o in made] == [
         ("book.txt", 0, False),
@@ -101,6 +106,17 @@ def test_measuring_makes_what_is_missing_only(here, succeed, monkeypatch):
     (here / "out/gpt2/trained.json.gz").unlink()
     assert succeed(*arguments) == "out/gpt2/trained.json.gz\n"
     assert len(made) == 6
+
+
+def test_measuring_does_not_take_what_is_damaged_for_measured(here, refuse):
+    (here / "out/resnet50").mkdir(parents=True)
+    (here / "out/resnet50/trace.json.gz").write_bytes(b"junk")
+    assert "out/resnet50/trace.json.gz" in refuse("measure", "resnet50", "--out", "out")
+
+
+def test_one_model_is_enough(here, succeed, measured):
+    succeed("reproduce", "--only", "fig5,table4", "--measurements", measured, "--out", "out")
+    assert (here / "out/fig5.csv").exists()
 
 
 def test_measuring_refuses_an_unknown_model_before_it_begins(here, refuse):

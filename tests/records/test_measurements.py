@@ -1,5 +1,6 @@
 """Measurements are found by model and name, those of the paper first."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,13 @@ from toynet import build_capture, build_trace
 @pytest.fixture
 def folder(tmp_path):
     for model in ("mine", "gpt2", "llama", "resnet50"):
-        save(tmp_path / model / "trace.json.gz", build_trace(2))
-    save(tmp_path / "gpt2" / "trained.json.gz", build_capture(build_trace(2)))
+        save(tmp_path / model / "trace.json.gz", trace_of(model))
+    save(tmp_path / "gpt2" / "trained.json.gz", build_capture(trace_of("gpt2")))
     return tmp_path
+
+
+def trace_of(model):
+    return replace(build_trace(2), model=model)
 
 
 def test_models_come_in_the_papers_order_then_all_others(folder):
@@ -33,6 +38,15 @@ def test_a_capture_that_was_not_made_is_none(folder):
 def test_a_trace_that_was_not_made_is_named(folder):
     with pytest.raises(InputError, match=r"nobody/trace\.json\.gz"):
         Measurements(folder).trace("nobody")
+
+
+def test_records_of_another_model_are_refused(folder):
+    save(folder / "resnet50" / "trace.json.gz", trace_of("gpt2"))
+    save(folder / "gpt2" / "trained.json.gz", build_capture(trace_of("resnet50")))
+    with pytest.raises(InputError, match="is of gpt2, not of resnet50"):
+        Measurements(folder).trace("resnet50")
+    with pytest.raises(InputError, match="is of resnet50, not of gpt2"):
+        Measurements(folder).capture("gpt2")
 
 
 @pytest.mark.parametrize("folder", ["", "missing"])

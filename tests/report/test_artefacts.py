@@ -119,6 +119,17 @@ def test_table4_leaves_empty_what_was_not_measured(tmp_path):
     assert list(ARTEFACTS["table4"].grid([row]).rows)
 
 
+def test_one_iteration_has_no_errors(tmp_path):
+    trace = replace(build_trace(2), model="gpt2")
+    save(tmp_path / "gpt2" / "trace.json.gz", trace)
+    captured = build_capture(trace)
+    one = replace(captured, iterations=captured.iterations[:1], losses=captured.losses[:1])
+    save(tmp_path / "gpt2" / "trained.json.gz", one)
+    (row,) = rows_of("table4", Study(tmp_path))
+    assert row.ratio_iter1 > 1
+    assert row.ratio_iter2 is row.err_tensor_pct is row.err_global_pct is None
+
+
 def test_fig3_means_are_geometric_and_over_the_five_models(measured):
     rows = {(r.model, r.precision, r.codec): r.ratio for r in rows_of("fig3", measured)}
     assert {codec for _, _, codec in rows} == set(CODEC_RATIOS)

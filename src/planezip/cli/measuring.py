@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from planezip.cli.output import say
 from planezip.cli.training import CaptureOptions, capture_model, trace_model
 from planezip.records import save
-from planezip.records.measurements import Measurements
+from planezip.records.measurements import Measurements, Weights
 from planezip.report.machine import this_machine
 from planezip.workloads import workload
 
@@ -32,12 +33,24 @@ class Measuring:
 
     def model(self, name: str) -> Iterator[Path]:
         """Make what is missing of one model; yields the files made."""
+        measured = Measurements(self.folder)
         for part, make in self._parts(name).items():
-            path = Measurements(self.folder).path(name, part)
-            if not path.exists():
+            path = measured.path(name, part)
+            if path.exists():
+                self._check(measured, name, part)
+                say(f"{path} is there already; remove it to measure it again")
+            else:
                 save(path, make())
                 save(self.folder / "machine.json", this_machine())
                 yield path
+
+    @staticmethod
+    def _check(measured: Measurements, name: str, part: str) -> None:
+        """InputError if what is there is damaged or of another model."""
+        if part == "trace":
+            measured.trace(name)
+        else:
+            measured.capture(name, cast(Weights, part))
 
     def _parts(self, name: str) -> dict[str, Callable[[], Any]]:
         random, trained = self._options(name, 0), self._options(name, self.warmup_steps)

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from planezip.errors import InputError
 from planezip.records.capture import Capture
 from planezip.records.store import load
 from planezip.records.trace import Trace
 
+Record = TypeVar("Record", Trace, Capture)
 Weights = Literal["trained", "random", "autocast"]
 
 PAPER_MODELS = ("resnet50", "densenet121", "efficientnet_b0", "vit_base_patch16_224", "gpt2")
@@ -40,17 +41,24 @@ class Measurements:
         return (*(m for m in known if m in found), *sorted(found - set(known)))
 
     def trace(self, model: str) -> Trace:
-        """InputError if there is none."""
-        return load(self.path(model, "trace"), Trace)
+        """InputError if there is none, or one of another model."""
+        return _of(model, self.path(model, "trace"), Trace)
 
     def capture(self, model: str, weights: Weights = "trained") -> Capture | None:
-        """None if this model was not captured with these weights."""
+        """None if this model was not captured with these weights; InputError if another was."""
         path = self.path(model, weights)
-        return load(path, Capture) if path.exists() else None
+        return _of(model, path, Capture) if path.exists() else None
 
     def captures(self, models: Sequence[str], weights: Weights = "trained") -> list[Capture]:
         """Captures of those of the models that have one."""
         return [c for model in models if (c := self.capture(model, weights))]
+
+
+def _of(model: str, path: Path, kind: type[Record]) -> Record:
+    record = load(path, kind)
+    if record.model != model:
+        raise InputError(f"{path} is of {record.model}, not of {model}; remove or replace it")
+    return record
 
 
 def shipped() -> Measurements:

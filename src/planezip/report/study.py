@@ -58,8 +58,10 @@ class Study(Measurements):
         return Captured(capture) if capture else None
 
     def can(self, task: Task) -> bool:
-        """Whether the ratios that a task takes are there."""
+        """Whether the trace and the ratios that a task takes are there."""
         chosen = variant(task.policy)
+        if not self.path(task.model, "trace").exists():
+            return False
         if self.ratios == "paper":
             return not chosen.captured
         return chosen.codec is None or self.path(task.model, "trained").exists()

@@ -75,10 +75,7 @@ def _grid(rows: Sequence[Distance]) -> Grid:
                 five = [found.get((name, budget, policy, m)) for m in PAPER_MODELS]
                 columns = ("overhead_pct", "bound_pct", "over_bound_pct")
                 values = [[getattr(r, column, None) for r in five] for column in columns]
-                lines.append(
-                    [f"{name} {budget:g}%", title]
-                    + [number(_mean(v), 1) for v in values]
-                )
+                lines.append([f"{name} {budget:g}%", title] + [number(_mean(v), 1) for v in values])
     return Grid(
         "Mean overhead in % beside a bound that no plan beats",
         ("budget", "policy", "overhead", "bound", "over the bound"),

@@ -46,13 +46,17 @@ def _rows(study: Study) -> list[Movable]:
 
 
 def movable_pct(problem: Problem, on: Platform, ratios: Mapping[int, float]) -> float:
-    """Compute time of the shorter pass over the transfer time (Eq. 2) of all saved bytes, in %."""
+    """Compute time of the shorter pass over the transfer time (Eq. 2) of all saved bytes, in %.
+
+    All of it if nothing is saved.
+    """
     link = min(on.d2h_bytes_per_s, on.h2d_bytes_per_s)
     transfer_s = sum(
         on.copy_s(problem.bytes[s], ratios.get(s, 1.0), link) - on.copy_setup_s
         for s in problem.trace.saved
     )
-    return 100 * min(problem.forward_s, problem.backward_s) / transfer_s
+    compute_s = min(problem.forward_s, problem.backward_s)
+    return 100 * compute_s / transfer_s if transfer_s else 100.0
 
 
 def _grid(rows: Sequence[Movable]) -> Grid:

@@ -46,7 +46,8 @@ def _rows(measured: Measurements) -> list[Stable]:
 def _row(model: str, trained: Capture | None, random: Capture | None) -> Stable:
     first, second, third = (_ratio(trained, i) for i in range(3))
     tensor, optype, overall = (
-        error_pct(trained, "bf16", s) if trained else None for s in SIGNATURES
+        error_pct(trained, "bf16", s) if trained and len(trained.iterations) > 1 else None
+        for s in SIGNATURES
     )
     return Stable(model, first, second, third, tensor, optype, overall, _ratio(random, 0))
 
