@@ -54,9 +54,9 @@ def put(folder, model, layers, scale, names=("trained", "random")):
 def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
     for i, model in enumerate(PAPER_MODELS):
-        put(folder, model, 6 + i, 0.6 + 0.1 * i)
+        put(folder, model, 8 + i, 0.6 + 0.1 * i)
     put(folder, "llama", 3, 3.0)
-    put(folder, "gpt2", 3, 0.8, ("trained", "random", "autocast"))
+    put(folder, "gpt2", 12, 0.8, ("trained", "random", "autocast"))
     with pytest.MonkeyPatch.context() as patch:
         for module in (fig4_module, semantics_module, bound_module):
             patch.setattr(module, "BUDGETS_PCT", (50.0,))
