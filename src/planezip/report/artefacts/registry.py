@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from planezip.errors import InputError
+from planezip.report.artefacts.alignment import ALIGNMENT
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.artefacts.autocast import AUTOCAST
 from planezip.report.artefacts.bound import BOUND
@@ -30,6 +31,7 @@ ARTEFACTS = {
         SYMBOLS,
         TABLE3,
         TABLE4,
+        ALIGNMENT,
         AUTOCAST,
         FIG4,
         FIG5,
