@@ -32,12 +32,14 @@ from planezip.cli import options
     required=True,
     help="Write the measurements there; what is there already is not measured again.",
 )
+@options.as_json
 def command(
     models: tuple[str, ...],
     images: Path | None,
     text: Path | None,
     warmup_steps: int,
     folder: Path,
+    as_json: bool,
 ) -> None:
     """Trace and capture the workloads, for `planezip reproduce --measurements FOLDER`.
 
@@ -46,6 +48,7 @@ def command(
     hour a model; may be interrupted and goes on where it was.
     """
     from planezip.cli.measuring import Measuring
+    from planezip.cli.output import print_json
     from planezip.records.measurements import OTHER_MODELS, PAPER_MODELS
     from planezip.report.write import writable_folder
     from planezip.workloads import workload
@@ -55,6 +58,11 @@ def command(
         workload(name)
     writable_folder(folder)
     measuring = Measuring(folder, images, text, warmup_steps)
+    made = []
     for name in names:
         for file in measuring.model(name):
-            click.echo(file)
+            made.append(str(file))
+            if not as_json:
+                click.echo(file)
+    if as_json:
+        print_json({"files": made})
