@@ -11,7 +11,6 @@ from planezip.errors import InputError
 from planezip.records import op_seconds, platform, save
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS, chosen
-from planezip.report.artefacts import bound as bound_module
 from planezip.report.artefacts import fig4 as fig4_module
 from planezip.report.artefacts import semantics as semantics_module
 from planezip.report.artefacts.fig1 import TensorCost, summarise
@@ -59,7 +58,7 @@ def measured(tmp_path_factory):
     put(folder, "llama", 3, 3.0)
     put(folder, "gpt2", 12, 0.8, ("trained", "random", "autocast"))
     with pytest.MonkeyPatch.context() as patch:
-        for module in (fig4_module, semantics_module, bound_module):
+        for module in (fig4_module, semantics_module):
             patch.setattr(module, "BUDGETS_PCT", (50.0,))
         yield Study(folder, jobs=1)
 

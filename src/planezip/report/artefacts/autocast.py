@@ -6,7 +6,7 @@ The paper's BF16 tensors are conversions of FP32 ones (IV), which it names as a 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planezip.records import TensorCapture
+from planezip.records import Precision, TensorCapture
 from planezip.records.measurements import Measurements
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.grid import Grid, number
@@ -70,8 +70,8 @@ def _model_rows(
     return rows
 
 
-def _bytes(tensors: Sequence[TensorCapture], precision: str) -> int:
-    return sum(t.bytes_at("bf16" if precision == "bf16" else "fp32") for t in tensors)
+def _bytes(tensors: Sequence[TensorCapture], precision: Precision) -> int:
+    return sum(t.bytes_at(precision) for t in tensors)
 
 
 def _grid(rows: Sequence[Autocast]) -> Grid:

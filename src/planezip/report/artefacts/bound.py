@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from planezip.planning import POLICIES
-from planezip.records import PAPER_PLATFORMS, platform
+from planezip.records import PAPER_PLATFORMS
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
+from planezip.report.artefacts.fig4 import at_every_budget
 from planezip.report.grid import Grid, number
 from planezip.report.names import POLICIES as TITLES
-from planezip.report.study import BUDGETS_PCT, Study, Task
+from planezip.report.study import Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,8 @@ class Distance:
     over_bound_pct: float | None
 
 
-def _tasks(study: Study) -> list[Task]:
-    return [
-        Task(model, platform(name), budget, policy)
-        for model in study.models()
-        for name in PAPER_PLATFORMS
-        for budget in BUDGETS_PCT
-        for policy in POLICIES
-    ]
-
-
 def _rows(study: Study) -> list[Distance]:
-    tasks = [task for task in _tasks(study) if study.can(task)]
+    tasks = [task for task in at_every_budget(study) if study.can(task)]
     bounds = study.bounds_pct(tasks)
     return [
         _row(row.model, row.platform, row.budget_pct, row.policy, row.overhead_pct, bounds[task])
@@ -91,4 +81,4 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return mean(found) if len(found) == len(values) else None
 
 
-BOUND = Artefact("bound", "Distance to the bound", Distance, _rows, _grid, tasks=_tasks)
+BOUND = Artefact("bound", "Distance to the bound", Distance, _rows, _grid, tasks=at_every_budget)
