@@ -70,20 +70,27 @@ def _grid(rows: Sequence[ProducerOverModels]) -> Grid:
     return Grid(
         "Saved activations of the five models by producing operator, BF16",
         ("producer", "share %", "paper", "ZVC", "paper", "BX", "paper", "PlaneZip", "paper",
-         "top encoder", "paper"),
+         "top", "paper", "blocks %", "paper"),
         [_line(row) for row in rows],
-        note="Ratios are weighted by bytes over all five models.",
+        note="Ratios are weighted by bytes over all five models. Top: the encoder chosen most often, "
+        "and in how many of the blocks.",
     )  # fmt: skip
 
 
 def _line(row: ProducerOverModels) -> list[str]:
     theirs = paper().producers.get(row.producer)
-    line = [row.producer, f"{row.share_min_pct:.0f}–{row.share_max_pct:.0f}"]
+    ends = dict.fromkeys((f"{row.share_min_pct:.0f}", f"{row.share_max_pct:.0f}"))
+    line = [row.producer, "–".join(ends)]
     line.append(theirs.share if theirs else "–")
     for name in ("zvc", "bx", "planezip"):
         line += [number(getattr(row, name)), number(getattr(theirs, name, None))]
-    line.append(f"{ENCODERS[row.top_encoder]} ({row.top_encoder_pct:.0f}%)")
-    return [*line, theirs.top if theirs else "–"]
+    return [
+        *line,
+        ENCODERS[row.top_encoder],
+        theirs.top if theirs else "–",
+        number(row.top_encoder_pct, 0),
+        number(theirs.top_pct if theirs else None, 0),
+    ]
 
 
 TABLE3 = Artefact(
