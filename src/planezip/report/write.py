@@ -8,6 +8,7 @@ from typing import Any
 from planezip.errors import InputError
 from planezip.records import to_json, write_atomically, write_together
 from planezip.report.artefacts import Artefact
+from planezip.report.bench import Bench
 from planezip.report.contents import Contents
 from planezip.report.csvs import to_csv
 from planezip.report.figures import memory_figure, ratio_figure, throughput_figure
@@ -21,7 +22,6 @@ from planezip.report.pages import (
     paper_page,
     trace_page,
 )
-from planezip.report.bench import Bench
 from planezip.report.pages.explorer import DRAWN
 from planezip.report.predictability import Stability
 from planezip.report.producers import Producer

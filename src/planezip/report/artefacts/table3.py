@@ -72,8 +72,8 @@ def _grid(rows: Sequence[ProducerOverModels]) -> Grid:
         ("producer", "share %", "paper", "ZVC", "paper", "BX", "paper", "PlaneZip", "paper",
          "top", "paper", "blocks %", "paper"),
         [_line(row) for row in rows],
-        note="Ratios are weighted by bytes over all five models. Top: the encoder chosen most often, "
-        "and in how many of the blocks.",
+        note="Ratios are weighted by bytes over all five models. Top: the encoder chosen most "
+        "often, and in how many of the blocks.",
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """What lies between our figures and the paper's, as columns of a table."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planezip.report.grid import Grid
 
@@ -24,7 +24,7 @@ def _headers(header: str) -> tuple[str, ...]:
     return (header, DIFFERENCE) if header == PAPER else (header,)
 
 
-def _cells(grid: Grid, row: "list[str] | tuple[str, ...]") -> Iterator[str]:
+def _cells(grid: Grid, row: Sequence[str]) -> Iterator[str]:
     for i, (header, cell) in enumerate(zip(grid.headers, row, strict=True)):
         yield cell
         if header == PAPER:
@@ -40,12 +40,12 @@ def difference(ours: str, theirs: str) -> str:
     if not ours.strip("–/") or not theirs.strip("–/"):
         return ""
     here, there = _numbers(ours), _numbers(theirs)
-    if not here or not there:
-        return "same" if ours == theirs else "other"
     if len(here) == len(there) == 1:
         return _signed(here[0], there[0], relative=True)
-    count = max(len(here), len(there))
-    here, there = (numbers * count if len(numbers) == 1 else numbers for numbers in (here, there))
+    if len(here) == 1:
+        here *= len(there)
+    if not here or len(here) != len(there):
+        return "same" if ours == theirs else "other"
     gaps = [_signed(h, t) for h, t in zip(here, there, strict=True)]
     return "same" if set(gaps) == {"0"} else ("/" if "/" in theirs else " and ").join(gaps)
 

@@ -119,9 +119,7 @@ def _line(spans: Sequence[tuple[float, float]], scale: float) -> str:
     return "".join(f"M{a:.1f} 0h{max(b - a, _SMALLEST):.1f}" for a, b in merged)
 
 
-def _curve(
-    held: Sequence[tuple[float, int]], duration_s: float, span_s: float, top: float
-) -> str:
+def _curve(held: Sequence[tuple[float, int]], duration_s: float, span_s: float, top: float) -> str:
     """Steps of (seconds, bytes from then on): in each column the most, so that no peak is lost."""
     columns = WIDTH // _COLUMN
     most = [0] * (columns + 1)

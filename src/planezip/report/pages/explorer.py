@@ -74,8 +74,8 @@ def explorer(bench: Bench, rows: Sequence[Row], policy: str = DRAWN) -> Explorer
         policy: whose plans to draw; if it has no rows, the last policy that has.
 
     Raises:
-        InputError: there are no rows of the bench's workload and platform, or they were made from
-            other measurements, ratios or plans.
+        InputError: there are no rows of the bench's workload and platform, or some are lacking, or
+            they were made from other measurements, ratios or plans.
     """
     model, on = bench.trace.model, bench.platform
     mine = [r for r in rows if (r.model, r.platform) == (model, on.name)]
@@ -84,6 +84,8 @@ def explorer(bench: Bench, rows: Sequence[Row], policy: str = DRAWN) -> Explorer
     known = [name for name in POLICIES if any(r.policy == name for r in mine)]
     drawn = policy if policy in known else known[-1]
     budgets = sorted({r.budget_pct for r in mine})
+    if len({(r.policy, r.budget_pct) for r in mine}) < len(known) * len(budgets):
+        raise InputError(f"the overheads of {model} on platform {on.name} lack some of the budgets")
     made = [_planned(bench, mine, budget, drawn) for budget in budgets]
     span_s = max([bench.unlimited_s, *(t.duration_s for _, t in filter(None, made))])
     return Explorer(
@@ -132,9 +134,10 @@ def _stop(
     found: tuple[Plan, Timeline] | None,
     span_s: float,
 ) -> Stop:
+    trace, on = bench.trace, bench.platform
     budget = format_bytes(bench.budget_bytes(budget_pct))
     head = f"{POLICIES[policy]} in {budget_pct:g}% of the memory ({budget})"
-    costs = cost_grid(rows, bench.platform, budget_pct, strong=policy)
+    costs = cost_grid(rows, on, budget_pct, strong=policy)
     if found is None:
         return Stop(budget_pct, f"{head}: no plan.", (costs,), None, None)
     plan, timeline = found
@@ -142,9 +145,9 @@ def _stop(
     return Stop(
         budget_pct,
         f"{head}: {slower_pct:.1f}% longer than with unlimited memory.",
-        (costs, action_grid(bench.trace, bench.platform, plan)),
-        chart(bench.trace, bench.platform, plan, timeline, span_s),
-        _download(bench, plan, timeline, f"{bench.trace.model}-{bench.platform.name}-{budget_pct:g}"),
+        (costs, action_grid(trace, on, plan)),
+        chart(trace, on, plan, timeline, span_s),
+        _download(bench, plan, timeline, f"{trace.model}-{on.name}-{budget_pct:g}"),
     )
 
 
