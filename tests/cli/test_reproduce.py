@@ -1,6 +1,7 @@
 """`planezip measure` makes measurements, `planezip reproduce` tables and figures from them."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -70,9 +71,12 @@ def test_json_holds_the_rows(here, succeed, measured):
     ],
 )
 def test_bad_input_is_named_and_nothing_is_written(here, refuse, arguments, message):
-    before = sorted(here.rglob("*"))
+    def left():  # but for what matplotlib writes when it is imported first
+        return sorted(path for path in here.rglob("*") if here / "cache" not in path.parents)
+
+    before = {*left(), here / "cache"}
     assert message in refuse("reproduce", *arguments)
-    assert sorted(here.rglob("*")) == before
+    assert {*left(), here / "cache"} == before
 
 
 def test_measuring_makes_what_is_missing_only(here, succeed, monkeypatch):
@@ -130,9 +134,10 @@ def test_measuring_refuses_an_unknown_model_before_it_begins(here, refuse):
 def test_a_page_shows_what_a_folder_holds(here, succeed, measured):
     arguments = ("--measurements", measured)
     succeed("reproduce", "--only", "fig4", "--jobs", 1, "--out", "out", *arguments)
-    first = (here / "out/report.html").read_bytes()
+    first = (here / "out/report.html").read_text()
     assert succeed("report", "out", *arguments).endswith("read out/report.html\n")
-    assert (here / "out/report.html").read_bytes() == first
+    again = (here / "out/report.html").read_text()
+    assert re.findall(r"<h\d.*|<t[hd].*%", again) == re.findall(r"<h\d.*|<t[hd].*%", first)
     succeed("reproduce", "--only", "table1", "--out", "out", *arguments)
     assert b'id="fig4"' not in (here / "out/report.html").read_bytes()
     told = json.loads(succeed("report", "out/", "--json", *arguments))
@@ -148,14 +153,15 @@ def test_a_page_shows_what_a_folder_holds(here, succeed, measured):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nothing/",), "cannot read nothing/"),
+        (("nothing",), "nothing is no folder to show"),
+        (("nothing/", "-o", "out"), "cannot read nothing/"),
         (("empty",), "empty holds no table or figure"),
         (("empty", "-o", "out"), "-o does not belong"),
         (("empty", "--capture", "capture.json"), "--capture does not belong"),
         (("empty", "--budget", "50"), "--budget does not belong"),
         (("trace.json.gz", "--model", "gpt2", "-o", "out"), "--model does not belong"),
         (("trace.json.gz", "--measurements", "x", "-o", "out"), "--measurements does not belong"),
-        (("trace.json.gz",), "'-o'"),
+        (("trace.json.gz",), "say with -o FOLDER"),
         (("full", "--policy", "best"), "'best'"),
         (("full", "--model", "resnet51"), "figure 4 has no model 'resnet51'; choose from: gpt2"),
         (("full", "--platform", "h200"), "no overheads of gpt2 on platform h200"),
@@ -175,7 +181,7 @@ def test_a_folder_that_cannot_be_shown_is_named_in_one_line(
     if arguments[0] == "damaged":
         cut = (here / "damaged/fig4.csv").read_bytes()[:-20]
         (here / "damaged/fig4.csv").write_bytes(cut)
-    shipped = arguments[0] in ("trace.json.gz", "nothing/")
+    shipped = arguments[0] in ("trace.json.gz", "nothing", "nothing/")
     assert message in refuse("report", *arguments, *(() if shipped else options))
     assert not (here / "full/report.html").exists()
 

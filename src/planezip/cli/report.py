@@ -87,7 +87,10 @@ def command(
         return
     _refuse("of a trace", {"--model": model, "--measurements": measurements})
     if folder is None:
-        raise click.UsageError("Missing option '-o' / '--output'.")
+        raise click.UsageError(
+            f"{source} is no folder to show; for a report on a trace or model, "
+            "say with -o FOLDER where to write it"
+        )
     _report_trace(source, capture_file, ratios, names, budgets, policy, folder, as_json)
 
 

@@ -37,6 +37,6 @@ def ablation_figure(
         axis.grid(axis="x", color=GRID)
         axis.set_axisbelow(True)
         axis.margins(x=0.12)
-        axis.set_xlabel("mean overhead at 30 %, in % (black: paper)")
+        axis.set_xlabel("mean overhead, % (black: paper)")
         figure.legend(loc="outside upper center", ncols=2, frameon=False)
         return png_and_svg(figure)

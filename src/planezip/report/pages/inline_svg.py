@@ -7,7 +7,7 @@ _STYLE = re.compile(r"<style.*?</style>", re.DOTALL)  # would hold for the whole
 _IDS = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 _SIZE = re.compile(r'width="([\d.]+)pt" height="([\d.]+)pt"')
 _PIXELS_A_POINT = 4 / 3
-_LEGIBLE = 0.65  # of its natural size; where there is less room, a reader scrolls
+_LEGIBLE = 0.55  # of its natural size; where there is less room, a reader scrolls
 
 
 def inline_svg(data: bytes, name: str, label: str) -> str:
