@@ -98,6 +98,7 @@ class Paper:
         figure1: by platform.
         hardware: the engine that the paper estimates.
         figure5: platform -> variant -> mean overhead at a budget of 30 %.
+        claims: claim -> platform or "both" -> a number that only the text gives.
         figure6a, figure6b: GB/s -> policy -> mean overhead at 50 % on platform B.
     """
 
@@ -110,6 +111,7 @@ class Paper:
     producers_in: dict[str, dict[str, PaperRatios]]
     figure1: dict[str, PaperCosts]
     hardware: PaperHardware
+    claims: dict[str, dict[str, float]]
     figure5: dict[str, dict[str, float]]
     figure6a: dict[str, dict[str, float]]
     figure6b: dict[str, dict[str, float]]

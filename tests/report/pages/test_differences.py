@@ -42,3 +42,8 @@ def test_a_column_follows_every_one_of_the_papers():
     assert list(made.headers) == ["a", "b", "paper", "difference", "paper 50%"]
     assert made.rows == [["x", "2.0", "1.0", "+1.0 (+100 %)", "7"]]
     assert (made.title, made.words, made.strong, made.note) == ("t", 1, 0, "note")
+
+
+def test_where_the_paper_has_no_number_there_is_no_column():
+    grid = Grid("t", ("a", "b", "paper"), [("x", "2.0", "–"), ("y", "3.0", "–")])
+    assert list(with_differences(grid).headers) == ["a", "b", "paper"]

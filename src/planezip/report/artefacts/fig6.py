@@ -17,6 +17,10 @@ BUDGET_PCT = 50.0
 LINKS_GBPS = (12, 24, 48, 96, 192)
 ENGINES_GBPS = (24, 32, 48, 64, 96, 128)
 ENGINE_TO_LINK = 4
+_NOTES = {
+    "fig6a": "In the paper PlaneZip removes 6.4 points of BW's overhead at 48 GB/s, and at "
+    "192 GB/s both stay at or below 0.4 %."
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ def _artefact(
                 )
                 for gbps in rates
             ],
+            note=_NOTES.get(name, ""),
         )
 
     def plot(made: Sequence[AtRate]) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import compress
 
 from planezip.report.grid import Grid
 
@@ -13,10 +14,13 @@ _NUMBER = re.compile(r"-?[\d,]+(?:\.(\d+))?")
 def with_differences(grid: Grid) -> Grid:
     """The grid with a column behind every one headed "paper": how far the one before it is off.
 
-    The differences are of the numbers as they are shown, so that a reader can check them.
+    The differences are of the numbers as they are shown, so that a reader can check them. Where
+    the paper has no number in a whole column, there is none.
     """
     headers = [h for header in grid.headers for h in _headers(header)]
     rows = [list(_cells(grid, row)) for row in grid.rows]
+    said = [h != DIFFERENCE or any(row[i] for row in rows) for i, h in enumerate(headers)]
+    headers, rows = list(compress(headers, said)), [list(compress(row, said)) for row in rows]
     return Grid(grid.title, headers, rows, grid.words, grid.strong, grid.note)
 
 
