@@ -34,9 +34,14 @@ def test_what_takes_no_planning_is_made_from_what_the_package_carries(here, succ
 
 
 @pytest.mark.slow
-def test_everything_is_made_from_what_the_package_carries(here, succeed):
+def test_everything_is_made_from_what_the_package_carries(here, succeed, request):
     succeed("reproduce", "--out", "out")
     assert {p.stem for p in here.glob("out/*.csv")} == set(ARTEFACTS)
+    assert (here / "out/report.html").stat().st_size < 3_000_000
+    opened = request.getfixturevalue("opened")  # all above needs no browser
+    with opened(here / "out", viewport={"width": 375, "height": 800}) as page:
+        assert {h.get_attribute("id") for h in page.locator("h2").all()} >= set(ARTEFACTS)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_only_what_is_asked_for_is_made(here, succeed, measured):

@@ -1,6 +1,5 @@
-"""A small network's results, as `planezip reproduce` writes them, and a browser to read them in."""
+"""A small network's results, as `planezip reproduce` writes them."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,6 @@ from planezip.report.write import write_artefacts
 from toynet import build_capture, build_trace
 
 SHOWN = ("fig1_tensors", "fig1_summary", "table1", "hwcost", "fig3", "fig4")
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(scope="session")
@@ -38,19 +36,6 @@ def results(study, made, tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     write_artefacts(folder, made, explorers(study, made), provenance(study, this_machine()))
     return folder
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Headless Chromium; without one there is nothing to look at the pages with."""
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
-    if program is None:
-        pytest.skip(f"no Chromium on this machine: none of {', '.join(CHROMIUM)}")
-    with driver.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=program)
-        yield running
-        running.close()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from planezip.cli import options
-from planezip.records.measurements import OTHER_MODELS, PAPER_MODELS
 
 
 class Percentage(click.FloatRange):
@@ -79,6 +78,7 @@ def command(
     values, with the plans of one workload. --ratios and --measurements are those it was made with.
     """
     from planezip.planning import policy as policy_named
+    from planezip.records.measurements import OTHER_MODELS, PAPER_MODELS
 
     policy_named(policy)
     if os.path.isdir(source) and source not in (*PAPER_MODELS, *OTHER_MODELS):

@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-from contextlib import contextmanager
 
 import pytest
 
@@ -22,28 +21,6 @@ def report(trace, capture, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     write_report(folder, contents(trace, capture, [platform("B")], [70.0, 50.0]))
     return folder
-
-
-@pytest.fixture
-def opened(browser):
-    """Opens a folder's page; fails if the page complains, or requests more than itself."""
-
-    @contextmanager
-    def opening(folder, **settings):
-        context = browser.new_context(**settings)
-        page = context.new_page()
-        heard, asked = [], []
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        address = (folder / "report.html").as_uri()
-        page.goto(address)
-        yield page
-        context.close()
-        assert heard == []
-        assert [url for url in asked if not url.startswith("data:")] == [address]
-
-    return opening
 
 
 def overheads(folder, name):
