@@ -68,9 +68,10 @@ def _artefact(
             for policy in POLICIES
         ]
 
+    theirs = paper().figure6a if name == "fig6a" else paper().figure6b
+
     def grid(made: Sequence[AtRate]) -> Grid:
         found = {(r.gbps, r.policy): r.mean_overhead_pct for r in made}
-        theirs = paper().figure6a if name == "fig6a" else paper().figure6b
         return Grid(
             f"Mean overhead in % at a budget of 50 % on platform B by {axis}",
             ("GB/s", *(h for p in POLICIES for h in (TITLES[p], "paper"))),
@@ -97,7 +98,7 @@ def _artefact(
         lines = {
             p: [(r.gbps, r.mean_overhead_pct) for r in made if r.policy == p] for p in POLICIES
         }
-        return sensitivity_figure(lines, f"{axis}, GB/s per direction")
+        return sensitivity_figure(lines, f"{axis}, GB/s per direction", theirs)
 
     return Artefact(name, title, AtRate, rows, grid, plot, tasks=tasks)
 

@@ -36,7 +36,7 @@ def ablation_figure(
         axis.invert_yaxis()
         axis.grid(axis="x", color=GRID)
         axis.set_axisbelow(True)
-        axis.margins(x=0.12)
+        axis.margins(x=0.17)
         axis.set_xlabel("mean overhead, % (black: paper)")
         figure.legend(loc="outside upper center", ncols=2, frameon=False)
         return png_and_svg(figure)
