@@ -26,6 +26,7 @@ from planezip.report.published import paper
 Tensors = Sequence[TensorCapture]
 Key = Callable[[TensorCapture], Hashable]
 Entry = Callable[[Tensors], float]
+WEIGHTS = ("trained", "random")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Contribution:
     """
 
     model: str
+    weights: str
     signature: str
     producer: str
     tensors: int
@@ -147,9 +149,11 @@ def readings(model: str, iterations: Sequence[Tensors]) -> Iterator[tuple[str, s
     yield "global", "without softmax", error_pct(others, everything)
     theirs = [[as_published(model, t) for t in tensors] for tensors in iterations]
     yield "global", "Table III's ratios", error_pct(theirs, everything)
+    yield "optype", "name alone, Table III's ratios", error_pct(theirs, lambda t: t.op_name)
 
 
-def contributions(model: str, iterations: Sequence[Tensors]) -> Iterator[Contribution]:
+def contributions(model: str, weights: str) -> Iterator[Contribution]:
+    iterations = shipped().capture(model, weights).iterations
     for signature in SIGNATURES:
         found = list(errors(iterations, lambda t, s=signature: signature_key(t, s), pooled))
         total = sum(w for _, _, w in found)
@@ -161,6 +165,7 @@ def contributions(model: str, iterations: Sequence[Tensors]) -> Iterator[Contrib
             tenth = len(mine) // 10
             yield Contribution(
                 model,
+                weights,
                 signature,
                 producer,
                 len(mine),
@@ -184,7 +189,7 @@ def table() -> Iterator[Reading]:
             "optype": theirs.op_type_error_pct,
             "global": theirs.global_error_pct,
         }
-        for weights in ("trained", "random"):
+        for weights in WEIGHTS:
             capture = shipped().capture(model, weights)
             for signature, reading, error in readings(model, capture.iterations):
                 yield Reading(model, weights, signature, reading, error, published[signature])
@@ -200,6 +205,7 @@ if __name__ == "__main__":
     parts = [
         part
         for model in PAPER_MODELS
-        for part in contributions(model, shipped().capture(model).iterations)
+        for weights in WEIGHTS
+        for part in contributions(model, weights)
     ]
     write_csv(folder / "signature_shares.csv", Contribution, parts)
