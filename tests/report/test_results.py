@@ -6,6 +6,7 @@ import pytest
 
 from planezip.errors import InputError
 from planezip.report.artefacts import ARTEFACTS
+from planezip.report.explored import explorers
 from planezip.report.machine import this_machine
 from planezip.report.results import read_machine, read_results
 from planezip.report.study import Study
@@ -62,6 +63,15 @@ def test_a_table_that_names_what_there_is_not_is_named(folder):
     (folder / "fig1_summary.csv").write_text(f"{header}\nC,95,10\n")
     with pytest.raises(InputError, match=r"fig1_summary\.csv does not hold together.*'C'"):
         read_results(folder)
+
+
+def test_a_policy_that_was_not_planned_is_named(study, made):
+    fig4 = ARTEFACTS["fig4"]
+    few = {fig4: [row for row in made[fig4] if row.policy in ("recomp", "bw")]}
+    with pytest.raises(InputError, match=r"no policy 'dte'; choose from: recomp, bw"):
+        explorers(study, few, policy="dte")
+    assert len(explorers(study, few)) == 2  # PlaneZip is not asked for, but drawn where it is
+    assert explorers(study, {}) == []
 
 
 def test_the_machine_is_the_one_that_made_the_tables(folder, results):

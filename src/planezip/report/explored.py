@@ -27,7 +27,7 @@ def explorers(
     """One a platform, of the plans behind figure 4; none if it was not made.
 
     Raises:
-        InputError: figure 4 lacks the workload, or was not made with this study.
+        InputError: figure 4 lacks the workload or the policy, or was not made with this study.
     """
     rows: Sequence[Row] = made.get(ARTEFACTS["fig4"], ())
     models = list(dict.fromkeys(row.model for row in rows))
@@ -36,6 +36,9 @@ def explorers(
     chosen = model or (MODEL if MODEL in models else models[0])
     if chosen not in models:
         raise InputError(f"figure 4 has no model {chosen!r}; choose from: {', '.join(models)}")
+    planned = list(dict.fromkeys(row.policy for row in rows if row.model == chosen))
+    if policy not in (*planned, DRAWN):
+        raise InputError(f"figure 4 has no policy {policy!r}; choose from: {', '.join(planned)}")
     trace, source = study.trace(chosen), study.source(chosen)
     return [explorer(Bench(trace, platform(name), source), rows, policy) for name in platforms]
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from planezip.report.bench import Bench
 from planezip.report.evaluate import row_of
 from planezip.report.pages import drawing
-from planezip.report.pages.drawing import HEIGHT, KINDS, WIDTH, chart, ticks
+from planezip.report.pages.drawing import KINDS, chart
+from planezip.report.pages.paths import HEIGHT, WIDTH, line, ticks
 from toynet import build_capture, build_trace
 
 
@@ -68,7 +69,7 @@ def test_all_work_is_covered_and_idle_streams_are_not(run):
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1e-3)), max_size=300))
 def test_thousands_of_spans_become_few_dashes(spans):
     many = [(start, start + length) for start, length in spans]
-    path = drawing._line(many, WIDTH)
+    path = line(many, WIDTH)
     found = dashes(path)
     assert len(found) <= min(len(many), WIDTH / 0.5 + 1)
     for start, end in many:

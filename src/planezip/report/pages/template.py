@@ -7,7 +7,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from planezip.report.pages.drawing import HEIGHT, KINDS, WIDTH
+from planezip.report.pages.drawing import KINDS
+from planezip.report.pages.paths import HEIGHT, WIDTH
 
 
 def render(name: str, view: dict[str, Any]) -> str:
