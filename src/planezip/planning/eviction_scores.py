@@ -1,6 +1,6 @@
 """Which tensor leaves when memory runs out: Eq. 1 of the paper with compressed transfers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from planezip.planning.problem import Problem
@@ -42,16 +42,24 @@ class EvictionScores:
         best: tuple[float, int] | None = None
         for s in where.resident & self._copy_s.keys():
             if not pinned.get(s):
-                cost_s = min(self._replay_s(s), self._copy_s[s][0])
+                cost_s = min(self.replay_s(s), self._copy_s[s][0])
                 staleness_s = max(now_s - where.used_s[s], _LEAST_STALENESS_S)
                 score = (cost_s / (sizes[s] * staleness_s), s)
                 best = score if best is None or score < best else best
         if best is None or best[0] == float("inf"):
             return None
         s = best[1]
-        return s, "swap" if self._copy_s[s][0] < self._replay_s(s) else "drop"
+        return s, "swap" if self._copy_s[s][0] < self.replay_s(s) else "drop"
 
-    def _replay_s(self, t: int) -> float:
+    def dropped_that_need(self, storages: Iterable[int]) -> set[int]:
+        """Dropped tensors whose replay, if it ran now, would have to do with these storages."""
+        dropped = self._where.dropped
+        for t in dropped:
+            self.replay_s(t)
+        return {t for s in storages for t in self._dependants[s] if t in dropped}
+
+    def replay_s(self, t: int) -> float:
+        """C_r: what it takes to replay a tensor; endless if nothing recomputes it."""
         if t not in self._recompute_s:
             self._recompute_s[t] = self._measure_replay_s(t)
         return self._recompute_s[t]

@@ -7,15 +7,16 @@ copied back or replayed at that moment.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isinf
 from typing import Protocol
 
 from planezip.planning.eviction_scores import EvictionScores
 from planezip.planning.layout import Layout
 from planezip.planning.problem import Problem
-from planezip.planning.replay import NotReplayableError, replay_positions
+from planezip.planning.replay import replay_positions
 from planezip.planning.whereabouts import Whereabouts
 from planezip.records import Step
 
@@ -103,9 +104,8 @@ class _Iteration:
     def _run_operator(self, position: int) -> None:
         problem, where, touched = self.problem, self.where, self.layout.touches[position]
         dead = tuple(s for s in touched if self.layout.last_touch[s] == position)
-        where.lose({*problem.writes[position], *dead})
         needed = [s for s, _ in problem.reads[position]]
-        with self._pinned(lost := self._lost()):
+        with self._pinned(lost := self._lost({*problem.writes[position], *dead})):
             self._bring(dict.fromkeys([*needed, *lost]))
             self._take([s for s in problem.writes[position] if s not in where.resident])
             op = problem.ops[position]
@@ -118,25 +118,11 @@ class _Iteration:
             where.forget(s)
         where.lose(())
 
-    def _lost(self) -> list[int]:
-        """Dropped tensors that no replay could rebuild after the operator at hand.
-
-        There are some only if it overwrites, or is the last to use, what nothing recomputes.
-        """
-        where = self.where
-        if where.dropped and any(map(self._is_lost, filter(where.holds, where.going))):
-            return [t for t in where.dropped if self._is_lost(t)]
-        return []
-
-    def _is_lost(self, storage: int) -> bool:
-        version = self.where.version[storage]
-        if version == 0:
-            return True
-        try:
-            replay_positions(self.problem, [(storage, version)], self.where.remains)
-        except NotReplayableError:
-            return True
-        return False
+    def _lost(self, going: Collection[int]) -> list[int]:
+        """Dropped tensors that nothing rebuilds once `going` is overwritten or freed."""
+        affected = self.scores.dropped_that_need(going)
+        self.where.lose(going)
+        return sorted(t for t in affected if isinf(self.scores.replay_s(t)))
 
     def _bring(self, storages: Iterable[int]) -> None:
         """Bring back those of the storages that are away."""

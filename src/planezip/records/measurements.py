@@ -18,7 +18,7 @@ PAPER_MODELS = ("resnet50", "densenet121", "efficientnet_b0", "vit_base_patch16_
 """The five workloads of Table I, in its order."""
 OTHER_MODELS = ("gpt2_fused", "llama")
 """Workloads beyond the paper, reported beside the five and never in their means."""
-LENGTH_MODELS = ("gpt2", "llama")
+LENGTH_MODELS = ("gpt2",)
 """Those that are traced at several lengths of their sequences."""
 LENGTHS = (256, 512, 768, 896, 1024)
 """Tokens of a sequence; the longest is that of `trace`."""
