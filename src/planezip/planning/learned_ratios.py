@@ -37,9 +37,7 @@ class LearnedRatios:
     def predict(self, trace: Trace) -> dict[int, float]:
         """Ratio of every saved activation of a sequence."""
         own, writers = self._tensors.get(trace.signature, {}), _writers(trace)
-        return {
-            s: own.get(s, self._operators.get(writers[s], self._all)) for s in trace.saved
-        }
+        return {s: own.get(s, self._operators.get(writers[s], self._all)) for s in trace.saved}
 
 
 def _writers(trace: Trace) -> dict[int, str]:

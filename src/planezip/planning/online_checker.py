@@ -1,7 +1,7 @@
 """Proof from the log alone that an iteration decided online is right; shares nothing with it."""
 
 from collections.abc import Mapping
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from planezip.errors import PlanCheckError
 from planezip.records import (
@@ -92,7 +92,7 @@ class _Contents:
 
 
 class _Times:
-    """Order, durations, streams and memory from the events."""
+    """Walks along log and events together: order, durations, streams and memory."""
 
     def __init__(
         self,
@@ -101,80 +101,86 @@ class _Times:
         iteration: OnlineIteration,
         ratios: Mapping[int, float],
     ) -> None:
-        self.trace, self.platform = trace, platform
-        self.iteration, self.ratios = iteration, ratios
+        self.platform, self.iteration, self.ratios = platform, iteration, ratios
+        self.seconds = op_seconds(trace, platform)
         storages = [*trace.storages, *(trace.storages[s] for s in iteration.scratch)]
         self.sizes = [
             s.bytes_at(platform.precision) if s.kind in BUDGETED_KINDS else 0 for s in storages
         ]
-        events = iteration.timeline.events
-        self.compute = [e for e in events if e.kind in ("op", "replay")]
+        events = [e for e in iteration.timeline.events if e.kind != "stall"]
         self.streams = {n: [e for e in events if e.stream == n] for n in ("compute", "d2h", "h2d")}
+        self.coming = {n: iter(events) for n, events in self.streams.items()}
+        self.resident = _batch(trace)
+        self.changes = [(0.0, self.sizes[s]) for s in self.resident]  # (seconds, bytes)
+        self.now_s = 0.0  # the compute stream
+        self.on_host_s: dict[int, float] = {}
 
     def check(self) -> None:
         for stream, events in self.streams.items():
-            for before, after in zip(events, events[1:], strict=False):
+            for before, after in pairwise(events):
                 free = after.start_s >= before.end_s - _TOLERANCE_S
                 _require(free, f"{before} and {after} overlap on {stream}")
-        self._check_memory(self._walk())
-
-    def _walk(self) -> list[tuple[float, int]]:
-        """The log beside the events: (seconds, change in bytes) of every allocation and free."""
-        seconds = op_seconds(self.trace, self.platform)
-        changes = [(0.0, self.sizes[s]) for s in _batch(self.trace)]
-        steps, outs, backs = iter(self.compute), iter(self.streams["d2h"]), iter(self.streams["h2d"])
-        copied_s: dict[int, float] = {}
-        resident = set(_batch(self.trace))
-        now_s, back_s = 0.0, 0.0
         for entry in self.iteration.log:
             if isinstance(entry, Departure):
-                s, size = entry.storage, self.sizes[entry.storage]
-                _require(entry.time_s >= now_s - _TOLERANCE_S, f"{entry} left while it was used")
-                resident.remove(s)
-                freed_s = entry.time_s
-                if entry.way == "swap":
-                    out = self._next(outs, s, self.platform.d2h_bytes_per_s)
-                    _require(out.start_s >= entry.time_s, f"{out} begins before {entry}")
-                    freed_s = copied_s[s] = out.end_s
-                now_s = max(now_s, entry.time_s)
-                changes.append((freed_s, -size))
+                self._depart(entry)
             elif isinstance(entry, Return):
-                s = entry.storage
-                back = self._next(backs, s, self.platform.h2d_bytes_per_s)
-                _require(back.start_s >= max(copied_s[s], now_s) - _TOLERANCE_S, f"{back} is early")
-                resident.add(s)
-                back_s = back.end_s
-                changes.append((back.start_s, self.sizes[s]))
+                self._return(entry)
             else:
-                event = next(steps, None)
-                if event is None or event.start_s < max(now_s, back_s) - _TOLERANCE_S:
-                    raise PlanCheckError(f"{event} does not wait for what it needs")
-                _require(_close(event, seconds[entry.op]), f"{event} has the wrong duration")
-                fresh = {b for b in entry.into if self.sizes[b]} - resident
-                resident = (resident | set(entry.into)) - set(entry.free)
-                now_s = event.end_s
-                changes += [(event.start_s, self.sizes[b]) for b in fresh]
-                changes += [(event.end_s, -self.sizes[b]) for b in entry.free]
-        _require(next(steps, None) is None, "more was computed than the log says")
-        _require(next(outs, None) is next(backs, None) is None, "more was copied than the log says")
-        _require(
-            abs(self.iteration.timeline.duration_s - now_s) < _TOLERANCE_S, "the duration is wrong"
-        )
-        return changes
+                self._run(entry)
+        left = [event for events in self.coming.values() for event in events]
+        _require(not left, f"{left[:1]} is not in the log")
+        late_s = self.iteration.timeline.duration_s - self.now_s
+        _require(abs(late_s) < _TOLERANCE_S, f"the duration is wrong by {late_s} s")
+        self._check_memory()
 
-    def _next(self, events: object, storage: int, link_bytes_per_s: float) -> Event:
-        event: Event | None = next(events, None)  # type: ignore[call-overload]
-        if event is None or event.storage != storage:
-            raise PlanCheckError(f"storage {storage} is not copied next, but {event}")
+    def _depart(self, entry: Departure) -> None:
+        s = entry.storage
+        _require(entry.time_s >= self.now_s - _TOLERANCE_S, f"{entry} left while it was used")
+        self.now_s = freed_s = entry.time_s
+        if entry.way == "swap":
+            out = self._copied("d2h", s, self.platform.d2h_bytes_per_s)
+            _require(out.start_s >= entry.time_s, f"{out} begins before {entry}")
+            freed_s = self.on_host_s[s] = out.end_s
+        self.resident.remove(s)
+        self.changes.append((freed_s, -self.sizes[s]))
+
+    def _return(self, entry: Return) -> None:
+        s = entry.storage
+        back = self._copied("h2d", s, self.platform.h2d_bytes_per_s)
+        there_s = max(self.on_host_s[s], self.now_s)
+        _require(back.start_s >= there_s - _TOLERANCE_S, f"{back} begins too early")
+        self.now_s = back.end_s
+        self.resident.add(s)
+        self.changes.append((back.start_s, self.sizes[s]))
+
+    def _run(self, step: Step) -> None:
+        event = self._next("compute")
+        _require(event.start_s >= self.now_s - _TOLERANCE_S, f"{event} begins too early")
+        _require(_lasts(event, self.seconds[step.op]), f"{event} has the wrong duration")
+        self.now_s = event.end_s
+        fresh = set(step.into) - self.resident
+        self.resident = (self.resident | fresh) - set(step.free)
+        self.changes += [(event.start_s, self.sizes[b]) for b in fresh]
+        self.changes += [(event.end_s, -self.sizes[b]) for b in step.free]
+
+    def _copied(self, stream: str, storage: int, link_bytes_per_s: float) -> Event:
+        event = self._next(stream)
+        _require(event.storage == storage, f"{event} is not of storage {storage}")
         ratio = self.ratios.get(storage, 1.0)
         seconds = self.platform.copy_s(self.sizes[storage], ratio, link_bytes_per_s)
-        _require(_close(event, seconds), f"{event} should take {seconds} s")
+        _require(_lasts(event, seconds), f"{event} should take {seconds} s")
         return event
 
-    def _check_memory(self, changes: list[tuple[float, int]]) -> None:
+    def _next(self, stream: str) -> Event:
+        event = next(self.coming[stream], None)
+        if event is None:
+            raise PlanCheckError(f"the log has more on {stream} than the timeline")
+        return event
+
+    def _check_memory(self) -> None:
         # Of what happens at the same time, frees first give the least that can have been used.
-        least = _peak_bytes(sorted(changes))
-        most = _peak_bytes(sorted(changes, key=lambda change: (change[0], -change[1])))
+        least = _peak_bytes(sorted(self.changes))
+        most = _peak_bytes(sorted(self.changes, key=lambda change: (change[0], -change[1])))
         peak, budget = self.iteration.timeline.peak_bytes, self.iteration.budget_bytes
         _require(max(least, peak) <= budget, f"memory reaches {max(least, peak)} of {budget} bytes")
         _require(least <= peak <= most, f"the peak is {least} to {most}, not {peak} as said")
@@ -202,7 +208,7 @@ def _peak_bytes(changes: list[tuple[float, int]]) -> int:
     return max(accumulate(change for _, change in changes), default=0)
 
 
-def _close(event: Event, seconds: float) -> bool:
+def _lasts(event: Event, seconds: float) -> bool:
     return abs(event.end_s - event.start_s - seconds) < _TOLERANCE_S
 
 

@@ -1,4 +1,4 @@
-"""An iteration whose evictions were decided while it ran, as the program that it turned out to be."""
+"""An iteration that was decided while it ran, as the program that it turned out to be."""
 
 from dataclasses import dataclass
 from typing import Literal
