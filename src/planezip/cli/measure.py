@@ -45,7 +45,8 @@ def command(
 
     MODEL is a workload's name; by default all of them. For each: a trace at the paper's batch (of
     gpt2 also at shorter sequences), and captures of three iterations at random initialisation and
-    after the warm-up. Takes minutes to an hour a model; may be interrupted and goes on where it was.
+    after the warm-up. Takes minutes to an hour a model; may be interrupted and goes on where it
+    was.
     """
     from planezip.cli.measuring import Measuring
     from planezip.cli.output import print_json

@@ -1,8 +1,8 @@
 """Replays a plan on a platform: one compute stream, two copy queues, a hard budget (paper IV)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from planezip.records import Plan, Platform, Swap, Timeline, Trace, op_seconds
+from planezip.records import Plan, Platform, Timeline, Trace, op_seconds
 from planezip.records.trace import BUDGETED_KINDS
 from planezip.simulation.engine import Device, Transfer
 from planezip.simulation.stream import ComputeStream
@@ -58,10 +58,12 @@ class _Run(ComputeStream):
         self.transfers = {
             swap.storage: simulator.transfer(swap.storage, ratios) for swap in plan.swaps
         }
-        self.out_after = _by_step(plan.swaps, "out_after")
-        self.release_after = _by_step(plan.swaps, "release_after")
-        self.prefetch_before = _by_step(plan.swaps, "prefetch_before")
-        self.needed_by = _by_step(plan.swaps, "needed_by")
+        # Queues are FIFO, so what is needed first goes first.
+        swaps = sorted(plan.swaps, key=lambda swap: (swap.needed_by, swap.storage))
+        self.out_after = _by_step((swap.out_after, swap.storage) for swap in swaps)
+        self.release_after = _by_step((swap.release_after, swap.storage) for swap in swaps)
+        self.prefetch_before = _by_step((swap.prefetch_before, swap.storage) for swap in swaps)
+        self.needed_by = _by_step((swap.needed_by, swap.storage) for swap in swaps)
         self.loud = {
             *self.out_after,
             *self.release_after,
@@ -159,10 +161,9 @@ class _Run(ComputeStream):
         )
 
 
-def _by_step(swaps: tuple[Swap, ...], field: str) -> dict[int, list[int]]:
-    """Storages of the swaps by the step in `field`; queues are FIFO, so first needed goes first."""
-    ordered = sorted(swaps, key=lambda swap: (swap.needed_by, swap.storage))
+def _by_step(entries: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    """(step, storage) -> the storages of every step, in their order."""
     steps: dict[int, list[int]] = {}
-    for swap in ordered:
-        steps.setdefault(getattr(swap, field), []).append(swap.storage)
+    for step, storage in entries:
+        steps.setdefault(step, []).append(storage)
     return steps
