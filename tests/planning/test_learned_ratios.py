@@ -1,9 +1,12 @@
 """Ratios across operator sequences: the tensor's own, its operator's, everything's, or one."""
 
+from dataclasses import replace
+
 import pytest
 
 from planezip.planning import LearnedRatios
 from toynet import build_trace
+from traces import TraceBuilder
 
 SMALL, LARGE = build_trace(2, 1000), build_trace(3, 4000)
 
@@ -41,3 +44,16 @@ def test_an_operator_never_measured_takes_the_ratio_of_everything():
     relus = {s: 2.0 for s in SMALL.saved if "relu" in writer(SMALL, s)}
     learned.update(SMALL, relus)
     assert set(learned.predict(LARGE).values()) == {2.0}
+
+
+def test_outputs_of_one_operator_have_a_ratio_a_slot():
+    b = TraceBuilder()
+    batch = b.existing("input", 10)
+    out, mask = b.op("forward", 1, [batch], new=[100, 25], name="dropout")
+    again, other_mask = b.op("forward", 1, [out], new=[100, 25], name="dropout")
+    b.op("backward", 1, [out, mask, again, other_mask], new=[1])
+    trace, learned = b.build(), LearnedRatios("fp32")
+    learned.update(trace, {out: 2.5, mask: 5.0})
+    other = replace(trace, storages=(replace(trace.storages[0], bytes=11), *trace.storages[1:]))
+    predicted = learned.predict(other)
+    assert [predicted[s] for s in (out, mask, again, other_mask)] == pytest.approx([2.5, 5] * 2)

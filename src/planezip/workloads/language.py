@@ -68,6 +68,7 @@ def gpt2(tokens: int | None = None) -> Workload:
         data=partial(_data, length),
         source="text",
         loss=next_token_loss,
+        libraries=LIBRARIES,
     )
 
 
@@ -83,7 +84,6 @@ def gpt2_fused(tokens: int | None = None) -> Workload:
         title="GPT-2, fused attention",
         build=partial(_gpt2_fused, tokens or TOKENS),
         fake=True,
-        libraries=LIBRARIES,
     )
 
 
@@ -100,7 +100,6 @@ def llama(tokens: int | None = None) -> Workload:
         build=partial(_llama, tokens or TOKENS),
         loss=mixed_precision_loss,
         fake=True,
-        libraries=LIBRARIES,
     )
 
 
