@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from planezip.errors import PlanCheckError, PlanOverflowError
 from planezip.planning import Planner, Problem, check_online, run_online
-from planezip.records import Departure, Return, Step, iteration_seconds
+from planezip.records import Departure, Return, Step, iteration_seconds, platform
+from planezip.records.measurements import shipped
 from planezip.simulation import OnlineMachine, Simulator
 from traces import UNIT, TraceBuilder, chain_trace, random_trace, traces
 
@@ -150,6 +151,17 @@ def test_what_nothing_else_rebuilds_is_brought_back_before_its_source_goes():
     assert ways(done)[0] == (a, "drop")
     steps = [(entry.op, entry.replay_for) for entry in done.log if isinstance(entry, Step)]
     assert steps.index((0, a)) < steps.index((3, -1))
+
+
+@pytest.mark.parametrize("model", ["gpt2", "efficientnet_b0"])
+def test_real_iterations_are_proved_in_half_of_their_memory(model):
+    trace, on = shipped().trace(model), platform("B")
+    budget = Problem(trace, on).peak_bytes // 2
+    predicted = dict.fromkeys(trace.saved, 3.0)
+    actual = {s: 2.0 + s % 2 for s in trace.saved}
+    done = run(trace, budget, predicted, actual, on)
+    assert len(ways(done)) > 10
+    assert 0.95 * budget < done.timeline.peak_bytes <= budget
 
 
 def damaged(done, **changes):
