@@ -55,14 +55,14 @@ class Measuring:
 
     def _parts(self, name: str) -> dict[str, Callable[[], Any]]:
         random, trained = self._options(name, 0), self._options(name, self.warmup_steps)
-        parts: dict[str, Callable[[], Any]] = {
-            "trace": lambda: trace_model(name),
-            "random": lambda: capture_model(name, random),
-            "trained": lambda: capture_model(name, trained),
-        }
+        parts: dict[str, Callable[[], Any]] = {"trace": lambda: trace_model(name)}
         if name in LENGTH_MODELS:
             for tokens in LENGTHS[:-1]:
                 parts[f"trace_{tokens}"] = partial(trace_model, name, tokens=tokens)
+        parts |= {
+            "random": lambda: capture_model(name, random),
+            "trained": lambda: capture_model(name, trained),
+        }
         if name in AUTOCAST_MODELS:
             autocast = self._options(name, self.warmup_steps, autocast=True)
             parts["autocast"] = lambda: capture_model(name, autocast)
