@@ -46,7 +46,8 @@ def _rows(measured: Measurements) -> list[ProducerOverModels]:
         total = sum(tensor.bytes for tensor in capture.iterations[0])
         for producer, members in mine.items():
             tensors.setdefault(producer, []).extend(members)
-            shares.setdefault(producer, []).append(100 * sum(t.bytes for t in members) / total)
+            share = sum(t.bytes for t in members) / total if total else 0.0
+            shares.setdefault(producer, []).append(100 * share)
     rows = [_row(producer, tensors[producer], shares[producer]) for producer in tensors]
     return sorted(rows, key=lambda row: -row.share_max_pct)
 
