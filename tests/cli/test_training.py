@@ -193,7 +193,9 @@ def test_the_examples_in_the_help_work(
 ):
     monkeypatch.setattr(measurements, "PAPER_MODELS", ("resnet50",))
     monkeypatch.setattr(measurements, "OTHER_MODELS", ("llama",))
-    save(here / "measured" / "resnet50" / "trace.json.gz", replace(trace, model="resnet50", batch=16))
+    save(
+        here / "measured" / "resnet50" / "trace.json.gz", replace(trace, model="resnet50", batch=16)
+    )
     own = measurements.Measurements(here / "measured")
     monkeypatch.setattr(measurements, "shipped", lambda: own)
     if name in ("plan", "inspect", "report"):

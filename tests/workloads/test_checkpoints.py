@@ -200,7 +200,7 @@ FORGERIES: dict[str, Callable[[Progress], Progress]] = {
     "momenta of one parameter": lambda good: with_state(
         dict(list(good.optimizer["state"].items())[:1])
     )(good),
-    "entries without names": lambda good: with_state(dict.fromkeys(good.optimizer["state"], {}))(
+    "entries without names": lambda good: with_state({k: {} for k in good.optimizer["state"]})(
         good
     ),
     "an entry too many": lambda good: with_state(

@@ -211,5 +211,8 @@ def test_a_cache_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_no_number_stops_the_training() -> None:
-    with pytest.raises(InputError, match="the loss of small is (nan|inf) after [0-9]+ training step.* train fewer steps"):
+    with pytest.raises(
+        InputError,
+        match=r"the loss of small is (nan|inf) after [0-9]+ training step.* train fewer steps",
+    ):
         train(learning_rate=1e30)

@@ -48,15 +48,14 @@ def _first_state(
     single = parameter.detach().new_zeros((1,) * parameter.dim()).requires_grad_()
     single.grad = torch.zeros_like(single)
     settings = {name: value for name, value in group.items() if name != "params"}
-    scratch = type(optimizer)([{"params": [single], **settings}])
+    kind: Any = type(optimizer)
+    scratch = kind([{"params": [single], **settings}])
     scratch.step()
     state: dict[str, Any] = scratch.state[single]
     return state
 
 
-def _are_entries(
-    held: Any, parameter: torch.Tensor, expected: dict[str, Any], steps: int
-) -> bool:
+def _are_entries(held: Any, parameter: torch.Tensor, expected: dict[str, Any], steps: int) -> bool:
     """Whether these are the entries expected; those with an element each are as large as it."""
     if not isinstance(held, dict) or held.keys() != expected.keys():
         return False
