@@ -8,7 +8,7 @@ from statistics import geometric_mean, mean
 import pytest
 
 from planezip.errors import InputError
-from planezip.records import WireSizes, op_seconds, platform, save
+from planezip.records import Capture, WireSizes, load, op_seconds, platform, save
 from planezip.records.capture import CODECS
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS, chosen
@@ -16,6 +16,8 @@ from planezip.report.artefacts import fig4 as fig4_module
 from planezip.report.artefacts import semantics as semantics_module
 from planezip.report.artefacts.fig1 import TensorCost, summarise
 from planezip.report.grid import markdown
+from planezip.report.producers import categories
+from planezip.report.ratios import ratio_of
 from planezip.report.study import Study
 from toynet import CODEC_RATIOS, build_capture, build_trace
 
@@ -39,7 +41,7 @@ COLUMNS = {
     "alignment": "model,unmatched_tensors,unmatched_pct",
     "symbols": "model,ratio_16bit,ratio_32bit",
     "autocast": "model,producer,converted_share_pct,converted,autocast_share_pct,autocast,"
-    "autocast_bf16_pct",
+    "autocast_bf16_pct,converted_bf16,autocast_bf16",
 }
 
 
@@ -105,6 +107,20 @@ def test_table3_ranges_over_the_papers_models_only(measured):
     assert (row.top_encoder, round(row.top_encoder_pct)) == ("zbx", 67)
 
 
+def test_table3_shares_are_those_of_the_training_batch(tmp_path):
+    put(tmp_path, "gpt2", 2, 1.0)
+    path = tmp_path / "gpt2" / "trained.json.gz"
+    captured = load(path, Capture)
+    part = captured.iterations[0][:3]  # as if the smaller batch had saved less
+    save(path, replace(captured, iterations=(part,), losses=(7.0,)))
+    study = Study(tmp_path)
+    trace = study.trace("gpt2")
+    kinds = categories(trace)
+    for row in rows_of("table3", study):
+        mine = sum(trace.storages[s].bytes for s, kind in kinds.items() if kind == row.producer)
+        assert row.share_max_pct == row.share_min_pct == 100 * mine / trace.saved_bytes
+
+
 def test_table4_tells_trained_and_random_weights_apart(measured):
     for row in rows_of("table4", measured):
         assert row.ratio_iter1 < row.ratio_iter2 < row.ratio_iter3
@@ -158,6 +174,24 @@ def test_autocast_is_beside_the_converted_capture(measured):
     assert row.model == "gpt2"
     assert row.converted_share_pct == row.autocast_share_pct == 100
     assert row.autocast_bf16_pct == 0  # the small network holds FP32 alone
+    assert row.converted_bf16 is row.autocast_bf16 is None
+
+
+def test_real_bf16_tensors_are_compared_with_the_rounded_ones_alone(tmp_path):
+    put(tmp_path, "gpt2", 3, 1.0, ("trained", "autocast"))
+    path = tmp_path / "gpt2" / "autocast.json.gz"
+    captured = load(path, Capture)
+    relus = [t for t in captured.iterations[0] if "relu" in t.op_name]
+    *real, kept = (replace(t, final=True) for t in relus)
+    real = [replace(t, dtype="bfloat16") for t in real]
+    save(path, replace(captured, iterations=((*real, kept),), losses=(7.0,)))
+    rows = {row.producer: row for row in rows_of("autocast", Study(tmp_path))}
+    row = rows["ReLU output"]
+    assert 0 < row.autocast_bf16_pct < 100
+    assert row.autocast_bf16 == ratio_of(real, "fp32", "planezip") != row.autocast
+    assert row.converted_bf16 == row.converted == ratio_of(relus, "bf16", "planezip")
+    assert rows["Input batch"].converted_bf16 is rows["Input batch"].autocast_bf16 is None
+    assert rows["all"].converted_bf16 is rows["all"].autocast_bf16 is None
 
 
 def test_csv_cells_are_numbers_or_empty(measured):
@@ -226,9 +260,10 @@ def test_figure_1_has_no_shares_of_nothing(size, ratio):
 
 
 def test_table3_shares_nothing_among_tensors_without_bytes(tmp_path):
-    trace = replace(build_trace(2), model="gpt2")
-    save(tmp_path / "gpt2" / "trace.json.gz", trace)
-    captured = build_capture(trace)
+    whole = build_trace(2)
+    storages = tuple(replace(s, bytes=0) if s.id in whole.saved else s for s in whole.storages)
+    save(tmp_path / "gpt2" / "trace.json.gz", replace(whole, model="gpt2", storages=storages))
+    captured = replace(build_capture(whole), model="gpt2")
     empty = WireSizes(0, dict.fromkeys(CODECS, 0), {}, 0)
     tensors = tuple(
         replace(t, bytes=0, sizes={"fp32": empty, "bf16": empty}) for t in captured.iterations[0]

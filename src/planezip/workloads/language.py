@@ -59,6 +59,7 @@ def gpt2() -> Workload:
         data=_data,
         source="text",
         loss=next_token_loss,
+        libraries=LIBRARIES,
     )
 
 
@@ -74,7 +75,6 @@ def gpt2_fused() -> Workload:
         title="GPT-2, fused attention",
         build=_gpt2_fused,
         fake=True,
-        libraries=LIBRARIES,
     )
 
 
@@ -91,7 +91,6 @@ def llama() -> Workload:
         build=_llama,
         loss=mixed_precision_loss,
         fake=True,
-        libraries=LIBRARIES,
     )
 
 
