@@ -10,7 +10,7 @@ from planezip.cli import options
 @click.command(
     epilog=options.models_and_example(
         "planezip measure --images photographs --text book.txt --out measured",
-        "planezip measure resnet50 --warmup-steps 30 --out measured",
+        "planezip measure resnet50 --warmup-steps 30 --out quick",
     )
 )
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
