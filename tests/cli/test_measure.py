@@ -23,7 +23,9 @@ def tiny(here, monkeypatch):
     """All workloads train in a blink, and are told apart by their data alone."""
     for name in registry.WORKLOADS:
         make = tinytext if registry.WORKLOADS[name]().source == "text" else tinynet
-        monkeypatch.setitem(registry.WORKLOADS, name, lambda m=make, n=name: replace(m(), name=n))
+        monkeypatch.setitem(
+            registry.WORKLOADS, name, lambda tokens=None, m=make, n=name: replace(m(), name=n)
+        )
     (here / "photographs").mkdir()
     Image.fromarray(np.full((40, 50, 3), 90, np.uint8)).save(here / "photographs/cat.png")
     return here

@@ -18,6 +18,7 @@ from planezip.report.artefacts.fig1 import TensorCost, summarise
 from planezip.report.grid import markdown
 from planezip.report.producers import categories
 from planezip.report.ratios import ratio_of
+from planezip.report.sequences import ITERATIONS
 from planezip.report.study import Study
 from toynet import CODEC_RATIOS, build_capture, build_trace
 
@@ -38,6 +39,10 @@ COLUMNS = {
     "fig6b": "gbps,policy,mean_overhead_pct",
     "hwcost": "lanes,ghz,gbps_per_direction,area_mm2,share_of_die_pct",
     "semantics": "model,platform,budget_pct,policy,semantics,overhead_pct",
+    "dynamic": "model,platform,budget_pct,policy,iteration,tokens,sight,way,overhead_pct,"
+    "recompute_s,stall_s,swapped_bytes,peak_bytes,budget_bytes",
+    "dynamic_summary": "model,platform,budget_pct,policy,plan_hits,plan_misses,overhead_pct,"
+    "first_overhead_pct,later_overhead_pct",
     "alignment": "model,unmatched_tensors,unmatched_pct",
     "symbols": "model,ratio_16bit,ratio_32bit",
     "autocast": "model,producer,converted_share_pct,converted,autocast_share_pct,autocast,"
@@ -60,6 +65,9 @@ def measured(tmp_path_factory):
         put(folder, model, 8 + i, 0.6 + 0.1 * i)
     put(folder, "llama", 3, 3.0)
     put(folder, "gpt2", 12, 0.8, ("trained", "random", "autocast"))
+    for tokens in (256, 512):
+        shorter = replace(build_trace(12, tokens * 4000), model="gpt2")
+        save(folder / "gpt2" / f"trace_{tokens}.json.gz", shorter)
     with pytest.MonkeyPatch.context() as patch:
         for module in (fig4_module, semantics_module):
             patch.setattr(module, "BUDGETS_PCT", (50.0,))
@@ -310,6 +318,27 @@ def test_both_semantics_are_reported_for_every_policy(measured):
     assert len(rows) == 2 * len(rows_of("fig4", measured))
     swap = [(r.model, r.platform, r.budget_pct, r.overhead_pct) for r in rows if r.policy == "swap"]
     assert len(set(swap)) == len(swap) / 2  # who replays nothing has one semantics
+
+
+def test_trainings_are_summed_up_from_their_iterations(measured):
+    rows = rows_of("dynamic", measured)
+    summaries = rows_of("dynamic_summary", measured)
+    assert len(rows) == len(summaries) * ITERATIONS
+    for summary in summaries:
+        mine = [
+            r
+            for r in rows
+            if r.policy == summary.policy
+            and r.platform == summary.platform
+            and r.budget_pct == summary.budget_pct
+        ]
+        assert all(r.peak_bytes is None or r.peak_bytes <= r.budget_bytes for r in mine)
+        if summary.plan_hits is not None:
+            assert summary.plan_hits == sum(r.way != "online" for r in mine)
+            assert summary.plan_hits + summary.plan_misses == ITERATIONS
+        first = [r.overhead_pct for r in mine if r.sight == 1]
+        if None not in first:
+            assert min(first) <= summary.first_overhead_pct <= max(first)
 
 
 @pytest.mark.parametrize("name", ["fig1_tensors", "fig1b", "fig4", "fig5", "fig6a", "fig6b"])

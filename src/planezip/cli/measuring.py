@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +10,7 @@ from planezip.cli.output import say
 from planezip.cli.training import CaptureOptions, capture_model, trace_model
 from planezip.errors import InputError
 from planezip.records import Capture, save
-from planezip.records.measurements import Measurements, Weights
+from planezip.records.measurements import LENGTH_MODELS, LENGTHS, Measurements, Weights
 from planezip.workloads import weights_after, workload
 
 AUTOCAST_MODELS = ("vit_base_patch16_224", "gpt2")
@@ -77,8 +78,8 @@ class Measuring:
 
     def _check_part(self, name: str, part: str, data: str) -> None:
         path = self._measured.path(name, part)
-        if part == "trace":
-            found, wanted = self._measured.trace(name).batch, workload(name).batch
+        if part.startswith("trace"):
+            found, wanted = self._measured.trace(name, part).batch, workload(name).batch
             if found != wanted:
                 raise InputError(f"{path} is of batch {found}, not {wanted}; {_ANOTHER}")
             return
@@ -97,8 +98,11 @@ class Measuring:
 
     def _parts(self, name: str) -> dict[str, Callable[[], Any]]:
         random, trained = self._options(name, 0), self._options(name, self.warmup_steps)
-        parts: dict[str, Callable[[], Any]] = {
-            "trace": lambda: trace_model(name),
+        parts: dict[str, Callable[[], Any]] = {"trace": lambda: trace_model(name)}
+        if name in LENGTH_MODELS:
+            for tokens in LENGTHS[:-1]:
+                parts[f"trace_{tokens}"] = partial(trace_model, name, tokens=tokens)
+        parts |= {
             "random": lambda: capture_model(name, random),
             "trained": lambda: capture_model(name, trained),
         }
