@@ -57,6 +57,7 @@ def command(
     from planezip.report.machine import this_machine
     from planezip.report.study import Study
     from planezip.report.write import writable_folder, write_artefacts
+    from planezip.units import counted
 
     artefacts = chosen([name for part in only.split(",") if (name := part.strip())])
     kind = ratios or "captured"
@@ -82,4 +83,4 @@ def command(
         print_json({**rows, "files": [str(file) for file in files]})
         return
     print_grids(*(artefact.grid(rows) for artefact, rows in made.items() if rows))
-    click.echo(f"\n{len(files)} files in {folder}; read {files[-1]}")
+    click.echo(f"\n{counted(len(files), 'file')} in {folder}; read {files[-1]}")
