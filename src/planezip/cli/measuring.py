@@ -107,6 +107,7 @@ class Measuring:
             "trained": lambda: capture_model(name, trained),
         }
         if name in AUTOCAST_MODELS:
+            parts["trace_autocast"] = partial(trace_model, name, autocast=True)
             autocast = self._options(name, self.warmup_steps, autocast=True)
             parts["autocast"] = lambda: capture_model(name, autocast)
         return parts

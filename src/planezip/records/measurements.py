@@ -30,8 +30,8 @@ class Measurements:
 
     The names: `trace`, the training iteration at the paper's batch; `trained`, a capture of three
     iterations after a warm-up; `random`, one at random initialisation; for some models `autocast`,
-    like `trained` but under real BF16 autocast; and `trace_256` and others for other lengths of a
-    language model's sequences.
+    like `trained` but under real BF16 autocast, and `trace_autocast`, the training iteration under
+    it; and `trace_256` and others for other lengths of a language model's sequences.
     """
 
     folder: Path
