@@ -46,6 +46,8 @@ COLUMNS = {
     "first_overhead_pct,later_overhead_pct",
     "alignment": "model,unmatched_tensors,unmatched_pct",
     "symbols": "model,ratio_16bit,ratio_32bit",
+    "weight_casts": "model,casts,cast_bytes,capture_batch,captured_pct,training_batch,"
+    "training_pct,ratio,ratio_casts,ratio_others",
     "autocast": "model,producer,converted_share_pct,converted,autocast_share_pct,autocast,"
     "autocast_bf16_pct,converted_bf16,autocast_bf16",
 }

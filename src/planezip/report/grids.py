@@ -171,8 +171,14 @@ def cost_grid(
     factor, unit = byte_unit(max((r.swapped_bytes or 0 for r in mine), default=0))
     return Grid(
         f"Where the time goes at {budget_pct:g}%, platform {platform.name}",
-        ("policy", "kept plan", "overhead, %", "recomputation, ms", "stalls, ms",
-         f"swapped, {unit}"),
+        (
+            "policy",
+            "kept plan",
+            "overhead, %",
+            "recomputation, ms",
+            "stalls, ms",
+            f"swapped, {unit}",
+        ),
         [
             (
                 POLICIES[r.policy],

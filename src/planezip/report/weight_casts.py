@@ -1,7 +1,7 @@
 """Casts of weights among the saved activations of a pass in mixed precision.
 
-Autocast casts a weight before a product, and backward reads the cast: by the paper's definition (IV)
-a saved activation, though it holds a weight and does not grow with the batch.
+Autocast casts a weight before a product, and backward reads the cast: by the paper's definition
+(IV) a saved activation, though it holds a weight and does not grow with the batch.
 """
 
 from planezip.records import Capture, Trace

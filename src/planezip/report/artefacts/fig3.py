@@ -53,8 +53,8 @@ def _grid(rows: Sequence[Ratio]) -> Grid:
         ("model", "precision", *(CODEC_TITLES[codec] for codec in CODECS), "paper"),
         lines,
         words=2,
-        note="Bytes in over bytes out; tags, headers and padding count. Mixed: every tensor in the type "
-        "that it has.",
+        note="Bytes in over bytes out; tags, headers and padding count. "
+        "Mixed: every tensor in the type that it has.",
     )
 
 
