@@ -3,6 +3,7 @@
 from planezip.planning.bound import lower_bound_s
 from planezip.planning.checker import check_plan
 from planezip.planning.policies import (
+    PAPER_POLICIES,
     POLICIES,
     Policy,
     best_plan,
@@ -10,13 +11,16 @@ from planezip.planning.policies import (
     policy,
     smallest_budget,
 )
+from planezip.planning.plus import Effort
 from planezip.planning.portfolio import Planner
 from planezip.planning.predictor import RatioTable, wire_size_error
 from planezip.planning.problem import Problem
 from planezip.planning.timeline_checker import check_timeline
 
 __all__ = [
+    "PAPER_POLICIES",
     "POLICIES",
+    "Effort",
     "Planner",
     "Policy",
     "Problem",
