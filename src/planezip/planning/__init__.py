@@ -2,6 +2,7 @@
 
 from planezip.planning.bound import lower_bound_s
 from planezip.planning.checker import check_plan
+from planezip.planning.plus import Effort
 from planezip.planning.policies import (
     PAPER_POLICIES,
     POLICIES,
@@ -11,7 +12,6 @@ from planezip.planning.policies import (
     policy,
     smallest_budget,
 )
-from planezip.planning.plus import Effort
 from planezip.planning.portfolio import Planner
 from planezip.planning.predictor import RatioTable, wire_size_error
 from planezip.planning.problem import Problem

@@ -1,4 +1,4 @@
-"""Local search over decisions by trials: move, swap or drop a tensor, let it stay, shift a prefetch.
+"""Local search by trials: swap or drop a tensor, exchange two, let one stay, shift a prefetch.
 
 Every start is searched for a while, then the best again and again, each time from a little more
 tolerance down to none (threshold accepting): a plan that is slower than the one before it by less

@@ -50,7 +50,7 @@ class Decisions:
 
 
 class Outcome(NamedTuple):
-    """What one iteration takes; `excess_bytes` is 0 if it fits the budget, else the rest is void."""
+    """One iteration; `excess_bytes` is 0 if it fits the budget, else the rest is void."""
 
     duration_s: float
     recompute_s: float
@@ -100,9 +100,7 @@ def _arrays(problem: Problem, layout: Layout) -> dict[str, object]:
         "reads_begin": _begins(problem.reads),
         "read_storage": _indices(s for s, _ in reads),
         "read_producer": _indices(problem.writers[s][v - 1] if v else -1 for s, v in reads),
-        "read_final": np.array(
-            [problem.forward_version[s] == v for s, v in reads], dtype=np.uint8
-        ),
+        "read_final": np.array([problem.forward_version[s] == v for s, v in reads], dtype=np.uint8),
         "writes_begin": _begins(problem.writes),
         "write_storage": _indices(s for at in problem.writes for s in at),
         "bytes": np.array(problem.bytes, dtype=np.int64),
