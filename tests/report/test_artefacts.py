@@ -8,10 +8,12 @@ from statistics import geometric_mean, mean
 import pytest
 
 from planezip.errors import InputError
+from planezip.planning import Effort
 from planezip.records import op_seconds, platform, save
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS, chosen
 from planezip.report.artefacts import fig4 as fig4_module
+from planezip.report.artefacts import plus as plus_module
 from planezip.report.artefacts import semantics as semantics_module
 from planezip.report.artefacts.fig1 import TensorCost, summarise
 from planezip.report.grid import markdown
@@ -35,6 +37,7 @@ COLUMNS = {
     "fig6b": "gbps,policy,mean_overhead_pct",
     "hwcost": "lanes,ghz,gbps_per_direction,area_mm2,share_of_die_pct",
     "semantics": "model,platform,budget_pct,policy,semantics,overhead_pct",
+    "plus": "model,platform,budget_pct,policy,semantics,overhead_pct,bound_pct,evaluations",
     "alignment": "model,unmatched_tensors,unmatched_pct",
     "symbols": "model,ratio_16bit,ratio_32bit",
     "autocast": "model,producer,converted_share_pct,converted,autocast_share_pct,autocast,"
@@ -58,9 +61,9 @@ def measured(tmp_path_factory):
     put(folder, "llama", 3, 3.0)
     put(folder, "gpt2", 12, 0.8, ("trained", "random", "autocast"))
     with pytest.MonkeyPatch.context() as patch:
-        for module in (fig4_module, semantics_module):
+        for module in (fig4_module, semantics_module, plus_module):
             patch.setattr(module, "BUDGETS_PCT", (50.0,))
-        yield Study(folder, jobs=1)
+        yield Study(folder, jobs=1, effort=Effort(100, None))
 
 
 def rows_of(name, measured):
@@ -248,6 +251,20 @@ def test_both_semantics_are_reported_for_every_policy(measured):
     assert len(rows) == 2 * len(rows_of("fig4", measured))
     swap = [(r.model, r.platform, r.budget_pct, r.overhead_pct) for r in rows if r.policy == "swap"]
     assert len(set(swap)) == len(swap) / 2  # who replays nothing has one semantics
+
+
+def test_planezip_plus_stands_between_the_portfolio_and_the_bound(measured):
+    rows = rows_of("plus", measured)
+    found = {(r.model, r.platform, r.policy, r.semantics): r for r in rows}
+    assert len(found) == len(rows)
+    for row in rows:
+        assert row.bound_pct <= row.overhead_pct + 1e-6
+        assert row.evaluations == (100 if row.policy == "planezip+" else 0)
+        before = found[row.model, row.platform, "planezip", "kept"]
+        if row.policy == "planezip+":
+            # The ratios are the same in both iterations of these captures.
+            assert row.overhead_pct <= before.overhead_pct
+            assert row.bound_pct == before.bound_pct
 
 
 @pytest.mark.parametrize("name", ["fig1_tensors", "fig1b", "fig4", "fig5", "fig6a", "fig6b"])
