@@ -34,6 +34,8 @@ Iteration iteration(const nb::dict& arrays) {
     it.read_producer = indices("read_producer");
     it.read_final = copy<uint8_t>(arrays, "read_final");
     it.write_storage = indices("write_storage");
+    it.joiners_begin = indices("joiners_begin");
+    it.joiner = indices("joiner");
     it.bytes = copy<int64_t>(arrays, "bytes");
     it.last_touch = indices("last_touch");
     it.candidate_of = indices("candidate_of");

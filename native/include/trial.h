@@ -26,6 +26,8 @@ struct Iteration {
     std::vector<Index> read_storage, read_producer;
     std::vector<uint8_t> read_final;
     std::vector<Index> write_storage;  // by write
+    // By position: the candidates whose last writer reads something there that was not saved.
+    std::vector<Index> joiners_begin, joiner;
     // By storage.
     std::vector<int64_t> bytes;
     std::vector<Index> last_touch, candidate_of;
@@ -38,9 +40,10 @@ struct Iteration {
 void check(const Iteration& iteration);
 
 enum Action : uint8_t { kKeep, kSwap, kDrop };
+enum Stay : uint8_t { kFreed, kStays, kJoins };
 
-// By candidate: the action; whether what another one's replay recomputes stays; by how many steps
-// its prefetch is later than the earliest for which there is memory; seconds of both copies.
+// By candidate: the action; what becomes of it in replays of others, Stay; by how many steps its
+// prefetch is later than the earliest for which there is memory; seconds of both copies.
 // Nothing that cannot be replayed is dropped.
 struct Decisions {
     const uint8_t* actions;

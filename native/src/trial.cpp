@@ -49,6 +49,8 @@ void check(const Iteration& it) {
     require(it.allocated_bytes.size() == positions && it.freed_bytes.size() == positions);
     require_ranges(it.reads_begin, positions, reads);
     require_ranges(it.writes_begin, positions, it.write_storage.size());
+    require_ranges(it.joiners_begin, positions, it.joiner.size());
+    require_indices(it.joiner, 0, candidates, it.joiner.size());
     require(it.read_final.size() == reads);
     require_indices(it.read_storage, 0, storages, reads);
     require_indices(it.read_producer, -1, positions, reads);

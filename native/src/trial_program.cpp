@@ -37,6 +37,12 @@ bool Compiler::is_resident(size_t read) const {
     return !is_dropped(candidate) || !is_away(candidate);
 }
 
+// Whether a candidate is to be replayed together with what shares something unsaved with it.
+bool Compiler::joins(Index candidate) const {
+    return decisions_->stays[candidate] == kJoins && is_dropped(candidate) && is_away(candidate) &&
+           position_ <= it_.first_backward_use[size_t(candidate)];
+}
+
 // The storage's own buffer if a replay may use it, else its scratch buffer.
 Index Compiler::buffer_for(Index storage) const {
     const Index candidate = it_.candidate_of[size_t(storage)];
@@ -79,6 +85,10 @@ void Compiler::add_replay() {
         positions_.push_back(p);
         for (Index r = it_.reads_begin[size_t(p)]; r < it_.reads_begin[size_t(p) + 1]; ++r) {
             if (!is_resident(size_t(r))) pending_.push_back(it_.read_producer[size_t(r)]);
+        }
+        for (Index j = it_.joiners_begin[size_t(p)]; j < it_.joiners_begin[size_t(p) + 1]; ++j) {
+            const Index k = it_.joiner[size_t(j)];
+            if (joins(k)) pending_.push_back(it_.final_writer[size_t(k)]);
         }
     }
     std::sort(positions_.begin(), positions_.end());

@@ -62,6 +62,7 @@ private:
     bool is_dropped(Index candidate) const { return decisions_->actions[candidate] == kDrop; }
     bool is_away(Index candidate) const;
     bool is_resident(size_t read) const;
+    bool joins(Index candidate) const;
     Index buffer_for(Index storage) const;
     void find_replays();
     void add_replay();

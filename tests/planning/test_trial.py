@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from planezip.errors import PlanOverflowError
 from planezip.planning import Planner, Problem
 from planezip.planning.portfolio import lay_out
-from planezip.planning.trial import ACTIONS, DROP, KEEP, SWAP, Decisions, Trial
+from planezip.planning.trial import ACTIONS, DROP, JOINS, KEEP, SWAP, Decisions, Trial
 from planezip.simulation import Simulator
 from traces import UNIT, chain_trace, traces
 
@@ -21,7 +21,7 @@ def drawn(planner, random):
     allowed = [(KEEP, SWAP, DROP) if planner.can_drop(t) else (KEEP, SWAP) for t in candidates]
     return Decisions(
         np.array([random.choice(a) for a in allowed], dtype=np.uint8),
-        np.array([random.randrange(2) for _ in allowed], dtype=np.uint8),
+        np.array([random.randrange(3) for _ in allowed], dtype=np.uint8),
         np.array([random.choice((0, 0, 1, 5)) for _ in allowed], dtype=np.int32),
     )
 
@@ -36,7 +36,8 @@ def simulated(planner, d, ratios, budget, simulator):
     actions = {t: ACTIONS[a] for t, a in zip(planner.problem.candidates, d.actions, strict=True)}
     stays = [t for t, stay in zip(actions, d.stays, strict=True) if stay and actions[t] == "drop"]
     delays = dict(zip(actions, d.delays.tolist(), strict=True))
-    plan = lay_out(planner, actions, stays, budget, ratios, delays)
+    joins = [t for t, stay in zip(actions, d.stays, strict=True) if stay == JOINS]
+    plan = lay_out(planner, actions, stays, budget, ratios, delays, joins)
     try:
         t = simulator.run(plan, ratios)
     except PlanOverflowError:

@@ -18,7 +18,7 @@ from planezip.planning.portfolio import (
 )
 from planezip.planning.rounding import relaxations, rounded_recipes
 from planezip.planning.search import Counter, Exhausted, Found, Moves, search
-from planezip.planning.trial import ACTIONS, Decisions, Trial
+from planezip.planning.trial import ACTIONS, JOINS, Decisions, Trial
 from planezip.records import Plan
 
 MORE_RANKINGS = ("ratio", "recompute", "recompute x idle/copy", "bytes x idle/copy")
@@ -145,6 +145,7 @@ def _lay_out(
         budget_bytes,
         ratios,
         {t: int(d.delays[rank[t]]) for t, a in actions.items() if a == "swap"},
+        [t for t, a in actions.items() if a == "drop" and d.stays[rank[t]] == JOINS],
     )
     timeline = simulate(plan, ratios)
     return replace(plan, candidate=f"from {found.origin}", predicted_s=timeline.duration_s)

@@ -19,10 +19,14 @@ class NotReplayableError(Exception):
 
 
 Available = Callable[[int, int], bool]  # (storage, version) -> it can be read at the replay
+Joining = Callable[[int], Iterable[Value]]  # position that is replayed -> further targets
 
 
 def replay_positions(
-    problem: Problem, targets: Iterable[Value], available: Available
+    problem: Problem,
+    targets: Iterable[Value],
+    available: Available,
+    joining: Joining = lambda position: (),
 ) -> tuple[list[int], set[int]]:
     """Positions that recompute `targets`, ascending, and the available storages that they read.
 
@@ -45,6 +49,7 @@ def replay_positions(
         if position in positions:
             continue
         positions.add(position)
+        pending += joining(position)
         for read in problem.reads[position]:
             if available(*read):
                 inputs.add(read[0])

@@ -14,7 +14,7 @@ from random import Random
 from typing import NamedTuple
 
 from planezip.planning.problem import Problem
-from planezip.planning.trial import DROP, KEEP, SWAP, Decisions, Trial
+from planezip.planning.trial import DROP, FREED, KEEP, STAYS, SWAP, Decisions, Trial
 
 STARTS = 16
 SHORT, LONG = 600, 5_000  # trials of a round: of each start, of the best
@@ -97,7 +97,8 @@ class Moves:
         if kind < 0.8:
             return self._exchange(d, k, self._partner(k))
         if kind < 0.9:
-            return [("stays", k, 1 - int(d.stays[k]))] if d.actions[k] == DROP else []
+            stay = (int(d.stays[k]) + 1 + self._below(2)) % 3
+            return [("stays", k, stay)] if d.actions[k] == DROP else []
         shifted = max(0, int(d.delays[k]) + SHIFTS[self._below(len(SHIFTS))])
         return [("delays", k, shifted)] if d.actions[k] == SWAP else []
 
@@ -113,7 +114,10 @@ class Moves:
             return [("actions", k, action)]
         if not self._can_drop[k]:
             return []
-        return [("actions", k, DROP), ("stays", k, int(self._random() < 0.9))]
+        return [("actions", k, DROP), ("stays", k, self._stay())]
+
+    def _stay(self) -> int:
+        return FREED if self._random() < 0.1 else STAYS + self._below(2)
 
     def _partner(self, k: int) -> int:
         if self._random() < 0.5:

@@ -17,6 +17,7 @@ from planezip.planning.problem import Problem
 from planezip.records import Action
 
 KEEP, SWAP, DROP = range(3)
+FREED, STAYS, JOINS = range(3)
 ACTIONS: tuple[Action, ...] = ("keep", "swap", "drop")
 """What the numbers in Decisions.actions mean."""
 
@@ -27,8 +28,9 @@ class Decisions:
 
     Attributes:
         actions: KEEP, SWAP or DROP, uint8.
-        stays: whether it stays when another one's replay recomputes it, uint8; means something
-            for what is dropped only.
+        stays: FREED, STAYS or JOINS, uint8: whether it stays when another one's replay recomputes
+            it, and whether it is recomputed along (planning.program); means something for what is
+            dropped only.
         delays: by how many steps its prefetch is later than the earliest point for which there is
             memory, int32; means something for what is swapped only.
     """
@@ -42,7 +44,7 @@ class Decisions:
         """Those of a plan whose prefetches are all as early as memory allows."""
         chosen = np.array([ACTIONS.index(actions[t]) for t in problem.candidates], dtype=np.uint8)
         staying = np.zeros(chosen.size, dtype=np.uint8)
-        staying[[problem.rank[t] for t in stays]] = 1
+        staying[[problem.rank[t] for t in stays]] = STAYS
         return Decisions(chosen, staying, np.zeros(chosen.size, dtype=np.int32))
 
     def copy(self) -> "Decisions":
@@ -103,6 +105,8 @@ def _arrays(problem: Problem, layout: Layout) -> dict[str, object]:
         "read_final": np.array([problem.forward_version[s] == v for s, v in reads], dtype=np.uint8),
         "writes_begin": _begins(problem.writes),
         "write_storage": _indices(s for at in problem.writes for s in at),
+        "joiners_begin": _begins(problem.joiners),
+        "joiner": _indices(problem.rank[t] for at in problem.joiners for t in at),
         "bytes": np.array(problem.bytes, dtype=np.int64),
         "last_touch": _indices(layout.last_touch.get(s, -1) for s in range(len(problem.bytes))),
         "candidate_of": _indices(problem.rank.get(s, -1) for s in range(len(problem.bytes))),
