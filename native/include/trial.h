@@ -40,14 +40,14 @@ struct Iteration {
 void check(const Iteration& iteration);
 
 enum Action : uint8_t { kKeep, kSwap, kDrop };
-enum Stay : uint8_t { kFreed, kStays, kJoins };
 
-// By candidate: the action; what becomes of it in replays of others, Stay; by how many steps its
-// prefetch is later than the earliest for which there is memory; seconds of both copies.
+// By candidate: the action; whether what another one's replay recomputes stays; at how many positions
+// before its first use another one's replay may recompute it along; by how many steps its prefetch is later than the earliest for which there is memory; seconds of both copies.
 // Nothing that cannot be replayed is dropped.
 struct Decisions {
     const uint8_t* actions;
     const uint8_t* stays;
+    const Index* early;
     const Index* delays;
     const double* out_s;
     const double* in_s;

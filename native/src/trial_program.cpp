@@ -39,8 +39,9 @@ bool Compiler::is_resident(size_t read) const {
 
 // Whether a candidate is to be replayed together with what shares something unsaved with it.
 bool Compiler::joins(Index candidate) const {
-    return decisions_->stays[candidate] == kJoins && is_dropped(candidate) && is_away(candidate) &&
-           position_ <= it_.first_backward_use[size_t(candidate)];
+    const Index ahead = it_.first_backward_use[size_t(candidate)] - position_;
+    return is_dropped(candidate) && decisions_->stays[candidate] && ahead >= 0 &&
+           ahead <= decisions_->early[candidate] && is_away(candidate);
 }
 
 // The storage's own buffer if a replay may use it, else its scratch buffer.

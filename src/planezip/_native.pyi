@@ -35,6 +35,7 @@ class Trial:
         self,
         actions: NDArray[np.uint8],
         stays: NDArray[np.uint8],
+        early: NDArray[np.int32],
         delays: NDArray[np.int32],
         out_s: NDArray[np.float64],
         in_s: NDArray[np.float64],

@@ -133,14 +133,14 @@ def test_moves_never_drop_what_cannot_be_replayed_and_draw_every_kind():
     count = len(problem.candidates)
     never = {1, 4}
     moves = Moves(problem, [k not in never for k in range(count)], seed=3)
-    d = Decisions(*(np.zeros(count, dtype=t) for t in (np.uint8, np.uint8, np.int32)))
+    d = Decisions(*(np.zeros(count, dtype=t) for t in (np.uint8, np.uint8, np.int32, np.int32)))
     seen = set()
     for _ in range(3000):
         for field, k, value in moves.draw(d):
             getattr(d, field)[k] = value
             seen.add((field, value > 0))
         assert not any(d.actions[k] == DROP for k in never)
-    fields = ("actions", "stays", "delays")
+    fields = ("actions", "stays", "early", "delays")
     assert seen == {(field, positive) for field in fields for positive in (True, False)}
 
 
@@ -150,7 +150,7 @@ def test_a_counter_stops_and_remembers_a_copy_of_the_fastest():
             return Outcome(float(d.delays[0]), 0, 0, 0, int(d.actions[0] == KEEP))
 
     counter = Counter(Fake(), limit=3, expired=lambda: False)
-    d = Decisions(*(np.ones(1, dtype=t) for t in (np.uint8, np.uint8, np.int32)))
+    d = Decisions(*(np.ones(1, dtype=t) for t in (np.uint8, np.uint8, np.int32, np.int32)))
     d.delays[0] = 5
     assert counter.run(d, "a") == 5.0
     d.actions[0] = KEEP

@@ -1,5 +1,6 @@
 """Trials say to the last bit what compiling, placing and simulating say."""
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from planezip.errors import PlanOverflowError
 from planezip.planning import Planner, Problem
 from planezip.planning.portfolio import lay_out
-from planezip.planning.trial import ACTIONS, DROP, JOINS, KEEP, SWAP, Decisions, Trial
+from planezip.planning.trial import ACTIONS, DROP, KEEP, SWAP, Decisions, Trial
 from planezip.simulation import Simulator
 from traces import UNIT, chain_trace, traces
 
@@ -21,7 +22,8 @@ def drawn(planner, random):
     allowed = [(KEEP, SWAP, DROP) if planner.can_drop(t) else (KEEP, SWAP) for t in candidates]
     return Decisions(
         np.array([random.choice(a) for a in allowed], dtype=np.uint8),
-        np.array([random.randrange(3) for _ in allowed], dtype=np.uint8),
+        np.array([random.randrange(2) for _ in allowed], dtype=np.uint8),
+        np.array([random.choice((0, 2, 6, 99)) for _ in allowed], dtype=np.int32),
         np.array([random.choice((0, 0, 1, 5)) for _ in allowed], dtype=np.int32),
     )
 
@@ -36,8 +38,8 @@ def simulated(planner, d, ratios, budget, simulator):
     actions = {t: ACTIONS[a] for t, a in zip(planner.problem.candidates, d.actions, strict=True)}
     stays = [t for t, stay in zip(actions, d.stays, strict=True) if stay and actions[t] == "drop"]
     delays = dict(zip(actions, d.delays.tolist(), strict=True))
-    joins = [t for t, stay in zip(actions, d.stays, strict=True) if stay == JOINS]
-    plan = lay_out(planner, actions, stays, budget, ratios, delays, joins)
+    early = dict(zip(actions, d.early.tolist(), strict=True))
+    plan = lay_out(planner, actions, stays, budget, ratios, delays, early)
     try:
         t = simulator.run(plan, ratios)
     except PlanOverflowError:
@@ -85,6 +87,6 @@ def test_decisions_that_are_none_are_refused():
     trial = trial_of(planner, dict.fromkeys(problem.trace.saved, 1.0), problem.peak_bytes)
     d = drawn(planner, Random(0))
     with pytest.raises(ValueError, match="candidate"):
-        trial.run(Decisions(d.actions[1:], d.stays, d.delays))
+        trial.run(replace(d, actions=d.actions[1:]))
     with pytest.raises(ValueError, match="do not describe"):
-        trial.run(Decisions(d.actions, d.stays, d.delays - 9))
+        trial.run(replace(d, delays=d.delays - 9))

@@ -17,8 +17,8 @@ from planezip.planning.portfolio import (
     lay_out,
 )
 from planezip.planning.rounding import relaxations, rounded_recipes
-from planezip.planning.search import Counter, Exhausted, Found, Moves, search
-from planezip.planning.trial import ACTIONS, JOINS, Decisions, Trial
+from planezip.planning.search import EARLY, Counter, Exhausted, Found, Moves, search
+from planezip.planning.trial import ACTIONS, Decisions, Trial
 from planezip.records import Plan
 
 MORE_RANKINGS = ("ratio", "recompute", "recompute x idle/copy", "bytes x idle/copy")
@@ -94,16 +94,28 @@ def improve(
 def _starts(
     planner: Planner, budget_bytes: int, ratios: Mapping[int, float], counter: Counter
 ) -> list[Found]:
-    """Plans of more rankings and of rounded fractions; those that fit."""
+    """Plans of more rankings and of rounded fractions, with and without joint replays; those that
+    fit."""
     found = []
     for one, recipe in _recipes(planner, budget_bytes, ratios, counter):
+        missing = {_joint(recipe.name, early): early for early in EARLY}
         for draft in drafts(one, recipe, budget_bytes):
-            decisions = Decisions.of(planner.problem, draft.actions, draft.stays)
-            duration_s = counter.run(decisions, recipe.name)
-            if duration_s < float("inf"):
-                found.append(Found(duration_s, decisions, recipe.name))
+            for name, early in list(missing.items()):
+                decisions = Decisions.of(planner.problem, draft.actions, draft.stays)
+                if early:
+                    decisions.stays[:] = 1
+                    decisions.early[:] = early
+                duration_s = counter.run(decisions, name)
+                if duration_s < float("inf"):
+                    found.append(Found(duration_s, decisions, name))
+                    del missing[name]
+            if not missing:
                 break
     return found
+
+
+def _joint(name: str, early: int) -> str:
+    return f"{name}, replays up to {early} ahead" if early else name
 
 
 def _recipes(
@@ -121,10 +133,11 @@ def _recipes(
 
 
 def _distinct(starts: Iterable[Found]) -> list[Found]:
-    """Fastest first, one of those that act alike."""
+    """Fastest first, one of those that are alike."""
     by_actions: dict[bytes, Found] = {}
     for start in sorted(starts, key=lambda start: start.duration_s):
-        by_actions.setdefault(start.decisions.actions.tobytes(), start)
+        d = start.decisions
+        by_actions.setdefault(b"".join(a.tobytes() for a in (d.actions, d.stays, d.early)), start)
     return list(by_actions.values())
 
 
@@ -138,14 +151,15 @@ def _lay_out(
     d = found.decisions
     actions = {t: ACTIONS[d.actions[k]] for k, t in enumerate(planner.problem.candidates)}
     rank = planner.problem.rank
+    stays = tuple(sorted(t for t, a in actions.items() if a == "drop" and d.stays[rank[t]]))
     plan = lay_out(
         planner,
         actions,
-        tuple(sorted(t for t, a in actions.items() if a == "drop" and d.stays[rank[t]])),
+        stays,
         budget_bytes,
         ratios,
         {t: int(d.delays[rank[t]]) for t, a in actions.items() if a == "swap"},
-        [t for t, a in actions.items() if a == "drop" and d.stays[rank[t]] == JOINS],
+        {t: int(d.early[rank[t]]) for t in stays},
     )
     timeline = simulate(plan, ratios)
     return replace(plan, candidate=f"from {found.origin}", predicted_s=timeline.duration_s)

@@ -218,17 +218,17 @@ def lay_out(
     budget_bytes: int,
     ratios: Mapping[int, float],
     delays: Mapping[int, int] = MappingProxyType({}),
-    joins: Collection[int] = (),
+    early: Mapping[int, int] = MappingProxyType({}),
 ) -> Plan:
     """The plan that carries out `actions` (candidate -> action), yet without a policy's name.
 
     Args:
         stays: as in Plan.
         delays: swapped candidate -> steps by which its prefetch comes later than it could.
-        joins: as in compile_program.
+        early: as in compile_program.
     """
     problem = planner.problem
-    program = compile_program(problem, actions, stays, planner.layout, joins)
+    program = compile_program(problem, actions, stays, planner.layout, early)
     return Plan(
         model=problem.trace.model,
         platform=problem.platform.name,

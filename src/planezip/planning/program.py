@@ -12,6 +12,7 @@ Few steps differ from those of the program that evicts nothing, so only these ar
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -75,10 +76,10 @@ class _Compiler:
         problem: Problem,
         actions: Mapping[int, Action],
         stays: Collection[int],
-        joins: Collection[int],
+        early: Mapping[int, int],
     ) -> None:
         self.problem, self.actions = problem, actions
-        self.stays, self.joins = frozenset(stays), frozenset(joins)
+        self.stays, self.early = frozenset(stays), early
         self.scratch: list[int] = []
         self._scratch_of: dict[int, int] = {}
         self._resident: set[int] = set()  # dropped tensors that a replay brought back
@@ -103,7 +104,7 @@ class _Compiler:
             problem,
             [(t, problem.forward_version[t]) for t in targets],
             self._is_resident,
-            self._joining if self.joins else lambda position: (),
+            self._joining if self.early else lambda position: (),
         )
         holder: dict[int, int] = {}  # storage -> buffer of the version that this replay made
         steps = []
@@ -138,10 +139,9 @@ class _Compiler:
         return [
             (t, problem.forward_version[t])
             for t in problem.joiners[position]
-            if t in self.joins
-            and self.actions[t] == "drop"
+            if t in self.stays
+            and 0 <= problem.candidates[t].first_backward_use - self._position <= self.early[t]
             and self._is_away(t)
-            and self._position <= problem.candidates[t].first_backward_use
         ]
 
     def _may_stay(self, storage: int, positions: list[int]) -> bool:
@@ -186,7 +186,7 @@ def compile_program(
     actions: Mapping[int, Action],
     stays: Collection[int] = (),
     layout: Layout | None = None,
-    joins: Collection[int] = (),
+    early: Mapping[int, int] = MappingProxyType({}),
 ) -> Program:
     """Lay out what `actions` (saved storage -> action; every candidate has one) means.
 
@@ -194,11 +194,12 @@ def compile_program(
         stays: dropped storages that stay until their own last use once a replay of another one
             has recomputed them.
         layout: that of the problem, if it is there already.
-        joins: those among `stays` that are recomputed along with the first replay that runs an
-            operator whose output their last writer reads, unless that output was saved.
+        early: those among `stays` -> at how many positions before their first use they may be
+            recomputed along with a replay that makes something that is not saved and that their
+            last writer reads.
     """
     layout = layout or Layout(problem)
-    compiler = _Compiler(problem, actions, stays, joins)
+    compiler = _Compiler(problem, actions, stays, early)
     replays = compiler.replays()
     inserted = np.zeros(len(problem.ops) + 1, dtype=np.int64)
     for replay in replays:

@@ -14,13 +14,14 @@ from random import Random
 from typing import NamedTuple
 
 from planezip.planning.problem import Problem
-from planezip.planning.trial import DROP, FREED, KEEP, STAYS, SWAP, Decisions, Trial
+from planezip.planning.trial import DROP, KEEP, SWAP, Decisions, Trial
 
 STARTS = 16
 SHORT, LONG = 600, 5_000  # trials of a round: of each start, of the best
 TOLERANCE = {SHORT: 2e-5, LONG: 5e-5}  # at the beginning of a round, of the duration
 NEAR = 12  # neighbours in order of production are mostly of one block
 SHIFTS = (-30, -10, -3, -1, 1, 3, 10, 30)  # of a prefetch, in steps
+EARLY = (0, 15, 40, 100, 1_000_000)  # how far ahead, in positions: a layer's backward takes about ten
 
 Change = tuple[str, int, int]  # field of Decisions, rank, value
 
@@ -97,8 +98,7 @@ class Moves:
         if kind < 0.8:
             return self._exchange(d, k, self._partner(k))
         if kind < 0.9:
-            stay = (int(d.stays[k]) + 1 + self._below(2)) % 3
-            return [("stays", k, stay)] if d.actions[k] == DROP else []
+            return self._stay(k) if d.actions[k] == DROP else []
         shifted = max(0, int(d.delays[k]) + SHIFTS[self._below(len(SHIFTS))])
         return [("delays", k, shifted)] if d.actions[k] == SWAP else []
 
@@ -114,10 +114,12 @@ class Moves:
             return [("actions", k, action)]
         if not self._can_drop[k]:
             return []
-        return [("actions", k, DROP), ("stays", k, self._stay())]
+        return [("actions", k, DROP), *self._stay(k)]
 
-    def _stay(self) -> int:
-        return FREED if self._random() < 0.1 else STAYS + self._below(2)
+    def _stay(self, k: int) -> list[Change]:
+        stays = self._random() < 0.9
+        early = EARLY[self._below(len(EARLY))] if stays else 0
+        return [("stays", k, int(stays)), ("early", k, early)]
 
     def _partner(self, k: int) -> int:
         if self._random() < 0.5:

@@ -17,7 +17,6 @@ from planezip.planning.problem import Problem
 from planezip.records import Action
 
 KEEP, SWAP, DROP = range(3)
-FREED, STAYS, JOINS = range(3)
 ACTIONS: tuple[Action, ...] = ("keep", "swap", "drop")
 """What the numbers in Decisions.actions mean."""
 
@@ -28,15 +27,17 @@ class Decisions:
 
     Attributes:
         actions: KEEP, SWAP or DROP, uint8.
-        stays: FREED, STAYS or JOINS, uint8: whether it stays when another one's replay recomputes
-            it, and whether it is recomputed along (planning.program); means something for what is
-            dropped only.
+        stays: whether it stays when another one's replay recomputes it, uint8; means something
+            for what is dropped only.
+        early: at how many positions before its first use another one's replay may recompute it
+            along, int32 (planning.program); means something for what stays only.
         delays: by how many steps its prefetch is later than the earliest point for which there is
             memory, int32; means something for what is swapped only.
     """
 
     actions: NDArray[np.uint8]
     stays: NDArray[np.uint8]
+    early: NDArray[np.int32]
     delays: NDArray[np.int32]
 
     @staticmethod
@@ -44,11 +45,12 @@ class Decisions:
         """Those of a plan whose prefetches are all as early as memory allows."""
         chosen = np.array([ACTIONS.index(actions[t]) for t in problem.candidates], dtype=np.uint8)
         staying = np.zeros(chosen.size, dtype=np.uint8)
-        staying[[problem.rank[t] for t in stays]] = STAYS
-        return Decisions(chosen, staying, np.zeros(chosen.size, dtype=np.int32))
+        staying[[problem.rank[t] for t in stays]] = 1
+        early, delays = np.zeros((2, chosen.size), dtype=np.int32)
+        return Decisions(chosen, staying, early, delays)
 
     def copy(self) -> "Decisions":
-        return Decisions(self.actions.copy(), self.stays.copy(), self.delays.copy())
+        return Decisions(*(a.copy() for a in (self.actions, self.stays, self.early, self.delays)))
 
 
 class Outcome(NamedTuple):
@@ -82,11 +84,8 @@ class Trial:
 
     def run(self, d: Decisions) -> Outcome:
         """One iteration. What cannot be replayed must not be dropped."""
-        return Outcome(
-            *self._native.run(
-                d.actions, d.stays, d.delays, self._out_s, self._in_s, self._budget_bytes
-            )
-        )
+        of_plan = (d.actions, d.stays, d.early, d.delays)
+        return Outcome(*self._native.run(*of_plan, self._out_s, self._in_s, self._budget_bytes))
 
 
 def _arrays(problem: Problem, layout: Layout) -> dict[str, object]:
