@@ -23,6 +23,7 @@ from planezip.records import Plan
 
 MORE_RANKINGS = ("ratio", "recompute", "recompute x idle/copy", "bytes x idle/copy")
 MORE_FRACTIONS = (1.0, 0.75)
+JOINT_ATTEMPTS = 4  # tighter targets that are tried to make room for replays ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def _starts(
     found = []
     for one, recipe in _recipes(planner, budget_bytes, ratios, counter):
         missing = {_joint(recipe.name, early): early for early in EARLY}
-        for draft in drafts(one, recipe, budget_bytes):
+        for attempt, draft in enumerate(drafts(one, recipe, budget_bytes)):
             for name, early in list(missing.items()):
                 decisions = Decisions.of(planner.problem, draft.actions, draft.stays)
                 if early:
@@ -109,7 +110,7 @@ def _starts(
                 if duration_s < float("inf"):
                     found.append(Found(duration_s, decisions, name))
                     del missing[name]
-            if not missing:
+            if not missing or (attempt >= JOINT_ATTEMPTS and recipe.name not in missing):
                 break
     return found
 
@@ -133,11 +134,10 @@ def _recipes(
 
 
 def _distinct(starts: Iterable[Found]) -> list[Found]:
-    """Fastest first, one of those that are alike."""
+    """Fastest first, one of those that act alike."""
     by_actions: dict[bytes, Found] = {}
     for start in sorted(starts, key=lambda start: start.duration_s):
-        d = start.decisions
-        by_actions.setdefault(b"".join(a.tobytes() for a in (d.actions, d.stays, d.early)), start)
+        by_actions.setdefault(start.decisions.actions.tobytes(), start)
     return list(by_actions.values())
 
 

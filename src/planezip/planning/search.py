@@ -21,7 +21,8 @@ SHORT, LONG = 600, 5_000  # trials of a round: of each start, of the best
 TOLERANCE = {SHORT: 2e-5, LONG: 5e-5}  # at the beginning of a round, of the duration
 NEAR = 12  # neighbours in order of production are mostly of one block
 SHIFTS = (-30, -10, -3, -1, 1, 3, 10, 30)  # of a prefetch, in steps
-EARLY = (0, 15, 40, 100, 1_000_000)  # how far ahead, in positions: a layer's backward takes about ten
+# How far ahead of its use a tensor may be recomputed along, in positions; a layer has about ten.
+EARLY = (0, 15, 40, 70, 100, 150, 220, 320, 1_000_000)
 
 Change = tuple[str, int, int]  # field of Decisions, rank, value
 
