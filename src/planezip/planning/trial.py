@@ -50,7 +50,9 @@ class Decisions:
         return Decisions(chosen, staying, early, delays)
 
     def copy(self) -> "Decisions":
-        return Decisions(*(a.copy() for a in (self.actions, self.stays, self.early, self.delays)))
+        return Decisions(
+            self.actions.copy(), self.stays.copy(), self.early.copy(), self.delays.copy()
+        )
 
 
 class Outcome(NamedTuple):
