@@ -27,7 +27,11 @@ def tiny(monkeypatch):
     """All workloads become networks that train in a blink."""
     for name in registry.WORKLOADS:
         make = tinytext if registry.WORKLOADS[name]().source == "text" else tinynet
-        monkeypatch.setitem(registry.WORKLOADS, name, lambda m=make, n=name: replace(m(), name=n))
+        monkeypatch.setitem(
+            registry.WORKLOADS,
+            name,
+            lambda tokens=None, m=make, n=name: replace(m(), name=n),
+        )
 
 
 @pytest.fixture
@@ -52,6 +56,14 @@ def test_a_trace_is_written_at_the_batch_asked_for(here, tiny, succeed):
     text = succeed("trace", "resnet50", "--batch", 4, "-o", "t.json")
     assert "batch 4" in text
     assert load("t.json", Trace).batch == 4
+
+
+def test_a_trace_is_written_at_the_length_asked_for(here, succeed):
+    told = [
+        json.loads(succeed("trace", "gpt2", "--tokens", n, "--json"))["summary"] for n in (8, 16)
+    ]
+    assert told[0]["ops"] == told[1]["ops"]
+    assert told[0]["saved_gb"] < told[1]["saved_gb"]
 
 
 def test_a_models_name_stands_for_its_trace(here, tiny, succeed):
@@ -162,7 +174,7 @@ def test_the_demo_writes_everything_and_tells_it(here, tiny, planezip):
     stages = [line.rpartition(":")[0] for line in result.stderr.strip().split("\n")]
     assert stages == [
         "trace one iteration",
-        "warm up 1 steps",
+        "warm up 1 step",
         "capture 3 iterations",
         "plan and simulate",
         "write tables, plots and page",
@@ -193,7 +205,9 @@ def test_the_examples_in_the_help_work(
 ):
     monkeypatch.setattr(measurements, "PAPER_MODELS", ("resnet50",))
     monkeypatch.setattr(measurements, "OTHER_MODELS", ("llama",))
-    save(here / "measured" / "resnet50" / "trace.json.gz", replace(trace, model="resnet50"))
+    save(
+        here / "measured" / "resnet50" / "trace.json.gz", replace(trace, model="resnet50", batch=16)
+    )
     own = measurements.Measurements(here / "measured")
     monkeypatch.setattr(measurements, "shipped", lambda: own)
     if name in ("plan", "inspect", "report"):
