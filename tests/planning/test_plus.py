@@ -19,14 +19,14 @@ from planezip.planning import (
     policy,
 )
 from planezip.planning.plus import MORE_RANKINGS
-from planezip.planning.portfolio import algorithm1_recipes
+from planezip.planning.portfolio import algorithm1_recipes, lay_out
 from planezip.planning.relaxation import Relaxation
 from planezip.planning.rounding import relaxations, rounded_recipes
 from planezip.planning.search import Counter, Exhausted, Moves
 from planezip.planning.trial import DROP, KEEP, Decisions, Outcome
 from planezip.records import Plan, from_json, to_json
 from planezip.simulation import Simulator
-from traces import UNIT, chain_trace, random_trace, traces
+from traces import UNIT, TraceBuilder, chain_trace, random_trace, traces
 
 PLUS = policy("planezip+")
 
@@ -165,3 +165,24 @@ def test_a_counter_stops_and_remembers_a_copy_of_the_fastest():
     with pytest.raises(Exhausted):
         counter.run(d, "d")
     assert counter.made == 3
+
+
+def test_replays_that_are_joined_run_what_they_share_once():
+    b = TraceBuilder()
+    batch = b.existing("input", 4)
+    a = b.op("forward", 1, [batch], new=[8])
+    shared = b.op("forward", 7, [a], new=[9])  # backward does not read it
+    first, second = (b.op("forward", 2, [shared], new=[10]) for _ in range(2))
+    g = b.op("backward", 1, [second], new=[1])
+    g = b.op("backward", 1, [g], new=[1])
+    b.op("backward", 1, [g, first, a], new=[1])
+    problem = Problem(b.build(), UNIT)
+    planner, simulator = Planner(problem), Simulator(problem.trace, UNIT)
+    actions = {t: "drop" if t in (first, second) else "keep" for t in problem.candidates}
+    seconds = {}
+    for ahead in (0, 1, 2):  # `first` is used two operators after `second`
+        early = dict.fromkeys((first, second), ahead)
+        plan = lay_out(planner, actions, (first, second), 100, {}, early=early)
+        check_plan(problem.trace, UNIT, plan)
+        seconds[ahead] = simulator.run(plan, {}).recompute_s
+    assert seconds == {0: 2 * (7 + 2), 1: 2 * (7 + 2), 2: 7 + 2 + 2}
