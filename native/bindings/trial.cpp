@@ -49,15 +49,15 @@ Iteration iteration(const nb::dict& arrays) {
 }
 
 nb::tuple run(Trial& trial, const Array<uint8_t>& actions, const Array<uint8_t>& stays,
-              const Array<Index>& early, const Array<Index>& delays, const Array<double>& out_s, const Array<double>& in_s,
-              int64_t budget_bytes) {
+              const Array<Index>& early, const Array<Index>& delays, const Array<double>& out_s,
+              const Array<double>& in_s, int64_t budget_bytes) {
     const size_t count = trial.candidates();
-    if (actions.size() != count || stays.size() != count || early.size() != count || delays.size() != count ||
-        out_s.size() != count || in_s.size() != count) {
-        throw nb::value_error("every candidate has one decision");
+    for (const size_t size : {actions.size(), stays.size(), early.size(), delays.size(),
+                              out_s.size(), in_s.size()}) {
+        if (size != count) throw nb::value_error("every candidate has one decision");
     }
-    const Outcome o = trial.run({actions.data(), stays.data(), early.data(), delays.data(), out_s.data(),
-                                 in_s.data(), budget_bytes});
+    const Outcome o = trial.run({actions.data(), stays.data(), early.data(), delays.data(),
+                                 out_s.data(), in_s.data(), budget_bytes});
     return nb::make_tuple(o.duration_s, o.recompute_s, o.stall_s, o.peak_bytes, o.excess_bytes);
 }
 
@@ -69,6 +69,6 @@ void register_trial(nb::module_& m) {
              [](Trial* self, const nb::dict& arrays) { new (self) Trial(iteration(arrays)); },
              nb::arg("arrays"))
         .def("run", run, nb::arg("actions").noconvert(), nb::arg("stays").noconvert(),
-             nb::arg("early").noconvert(),             nb::arg("delays").noconvert(), nb::arg("out_s").noconvert(),
-             nb::arg("in_s").noconvert(), nb::arg("budget_bytes"));
+             nb::arg("early").noconvert(), nb::arg("delays").noconvert(),
+             nb::arg("out_s").noconvert(), nb::arg("in_s").noconvert(), nb::arg("budget_bytes"));
 }

@@ -41,8 +41,9 @@ void check(const Iteration& iteration);
 
 enum Action : uint8_t { kKeep, kSwap, kDrop };
 
-// By candidate: the action; whether what another one's replay recomputes stays; at how many positions
-// before its first use another one's replay may recompute it along; by how many steps its prefetch is later than the earliest for which there is memory; seconds of both copies.
+// By candidate: the action; whether what another one's replay recomputes stays; at how many
+// positions before its first use another one's replay may recompute it along; by how many steps
+// its prefetch is later than the earliest for which there is memory; seconds of both copies.
 // Nothing that cannot be replayed is dropped.
 struct Decisions {
     const uint8_t* actions;

@@ -86,7 +86,8 @@ Outcome Trial::run(const Decisions& decisions) {
     const Iteration& it = state_->iteration;
     for (size_t k = 0; k < it.storage.size(); ++k) {
         const bool made = it.final_writer[k] >= 0 && it.last_forward_use[k] >= 0;
-        require(decisions.early[k] >= 0 && decisions.delays[k] >= 0 && (made || decisions.actions[k] != kDrop));
+        require(decisions.early[k] >= 0 && decisions.delays[k] >= 0);
+        require(made || decisions.actions[k] != kDrop);
     }
     Program& program = state_->compiler.compile(decisions);
     const std::vector<int64_t>& memory = program.memory;

@@ -6,7 +6,8 @@ Device::Device(const Iteration& iteration, const Program& program, const Decisio
     : it_(iteration), program_(program), decisions_(decisions) {
     for (const Residence& r : program.swaps) {
         const size_t k = size_t(r.candidate);
-        transfers_.push_back({&r, it_.bytes[size_t(r.storage)], decisions.out_s[k], decisions.in_s[k]});
+        const int64_t bytes = it_.bytes[size_t(r.storage)];
+        transfers_.push_back({&r, bytes, decisions.out_s[k], decisions.in_s[k]});
     }
     Index Residence::*const fields[] = {&Residence::out_after, &Residence::release_after,
                                         &Residence::prefetch_before, &Residence::needed_by};
@@ -16,7 +17,8 @@ Device::Device(const Iteration& iteration, const Program& program, const Decisio
         agenda.field = fields[i];
         for (size_t t = 0; t < transfers_.size(); ++t) agenda.order.push_back(Index(t));
         std::stable_sort(agenda.order.begin(), agenda.order.end(), [&](Index a, Index b) {
-            return program.swaps[size_t(a)].*(agenda.field) < program.swaps[size_t(b)].*(agenda.field);
+            const auto step = agenda.field;
+            return program.swaps[size_t(a)].*step < program.swaps[size_t(b)].*step;
         });
     }
     copies_out_.reserve(transfers_.size());

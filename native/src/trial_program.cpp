@@ -64,7 +64,8 @@ void Compiler::find_replays() {
         if (!is_dropped(k) || it_.first_backward_use[size_t(k)] == before) continue;
         before = position_ = it_.first_backward_use[size_t(k)];
         targets_.clear();
-        for (Index r = it_.reads_begin[size_t(before)]; r < it_.reads_begin[size_t(before) + 1]; ++r) {
+        const Index end = it_.reads_begin[size_t(before) + 1];
+        for (Index r = it_.reads_begin[size_t(before)]; r < end; ++r) {
             const Index read = it_.candidate_of[size_t(it_.read_storage[size_t(r)])];
             if (read >= 0 && is_dropped(read) && is_away(read)) targets_.push_back(read);
         }
@@ -231,7 +232,9 @@ void Compiler::touch(Index buffer, Index step) {
 }
 
 void Compiler::find_swaps() {
-    const auto step = [&](Index position) { return position < 0 ? -1 : step_of_[size_t(position)]; };
+    const auto step = [&](Index position) {
+        return position < 0 ? -1 : step_of_[size_t(position)];
+    };
     program_.swaps.clear();
     for (size_t k = 0; k < it_.storage.size(); ++k) {
         if (decisions_->actions[k] != kSwap) continue;
