@@ -1,6 +1,7 @@
 """`planezip measure` makes measurements, `planezip reproduce` tables and figures from them."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -33,14 +34,19 @@ def test_what_takes_no_planning_is_made_from_what_the_package_carries(here, succ
 
 
 @pytest.mark.slow
-def test_everything_is_made_from_what_the_package_carries(here, succeed):
+def test_everything_is_made_from_what_the_package_carries(here, succeed, request):
     succeed("reproduce", "--out", "out")
     assert {p.stem for p in here.glob("out/*.csv")} == set(ARTEFACTS)
+    assert (here / "out/report.html").stat().st_size < 3_000_000
+    opened = request.getfixturevalue("opened")  # all above needs no browser
+    with opened(here / "out", viewport={"width": 375, "height": 800}) as page:
+        assert {h.get_attribute("id") for h in page.locator("h2").all()} >= set(ARTEFACTS)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_only_what_is_asked_for_is_made(here, succeed, measured):
     succeed("reproduce", "--only", "table1, fig3", "--measurements", measured, "--out", "out")
-    assert {p.stem for p in here.glob("out/*")} == {"table1", "fig3", "machine"}
+    assert {p.stem for p in here.glob("out/*")} == {"table1", "fig3", "machine", "report"}
 
 
 def test_the_papers_ratios_need_no_capture(here, succeed, measured):
@@ -50,14 +56,15 @@ def test_the_papers_ratios_need_no_capture(here, succeed, measured):
     made = json.loads(succeed("reproduce", *arguments, "--ratios", "paper", "--json"))
     policies = {row["policy"]: row["overhead_pct"] for row in made["fig4"]}
     assert len(policies) == 6
-    assert {"out/fig4.csv", "out/fig4.png", "out/fig4.svg"} == set(made["files"])
+    files = ("fig4.csv", "fig4.png", "fig4.svg", "report.html")
+    assert {f"out/{name}" for name in files} == set(made["files"])
 
 
 def test_json_holds_the_rows(here, succeed, measured):
     arguments = ("--only", "table1", "--measurements", measured, "--out", "out", "--json")
     made = json.loads(succeed("reproduce", *arguments))
     assert made["table1"][0]["model"] == "gpt2"
-    assert made["files"] == ["out/table1.csv"]
+    assert made["files"] == ["out/table1.csv", "out/report.html"]
 
 
 @pytest.mark.parametrize(
@@ -69,9 +76,12 @@ def test_json_holds_the_rows(here, succeed, measured):
     ],
 )
 def test_bad_input_is_named_and_nothing_is_written(here, refuse, arguments, message):
-    before = sorted(here.rglob("*"))
+    def left():  # but for what matplotlib writes when it is imported first
+        return sorted(path for path in here.rglob("*") if here / "cache" not in path.parents)
+
+    before = {*left(), here / "cache"}
     assert message in refuse("reproduce", *arguments)
-    assert sorted(here.rglob("*")) == before
+    assert {*left(), here / "cache"} == before
 
 
 def test_measuring_makes_what_is_missing_only(here, succeed, monkeypatch):
@@ -125,4 +135,65 @@ def test_measuring_refuses_an_unknown_model_before_it_begins(here, refuse):
     line = refuse("measure", "resnet50", "resnet51", "--out", "out")
     assert "'resnet51'" in line
     assert all(model in line for model in PAPER_MODELS)
+    assert not (here / "out").exists()
+
+
+def test_a_page_shows_what_a_folder_holds(here, succeed, measured):
+    arguments = ("--measurements", measured)
+    succeed("reproduce", "--only", "fig4", "--jobs", 1, "--out", "out", *arguments)
+    first = (here / "out/report.html").read_text()
+    assert succeed("report", "out", *arguments).endswith("read out/report.html\n")
+    again = (here / "out/report.html").read_text()
+    assert re.findall(r"<h\d.*|<t[hd].*%", again) == re.findall(r"<h\d.*|<t[hd].*%", first)
+    succeed("reproduce", "--only", "table1", "--out", "out", *arguments)
+    assert b'id="fig4"' not in (here / "out/report.html").read_bytes()
+    told = json.loads(succeed("report", "out/", "--json", *arguments))
+    assert told == {"shown": ["table1", "fig4"], "files": ["out/report.html"]}
+    page = (here / "out/report.html").read_text()
+    assert all(f'id="{name}"' in page for name in ("table1", "fig4", "plans-A", "plans-B"))
+    succeed("report", "out", "--platform", "B", "--policy", "bw", "--model", "gpt2", *arguments)
+    page = (here / "out/report.html").read_text()
+    assert 'id="plans-A"' not in page
+    assert "BW in 50% of the memory" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nothing",), "nothing is no folder to show"),
+        (("nothing/", "-o", "out"), "cannot read nothing/"),
+        (("empty",), "empty holds no table or figure"),
+        (("empty", "-o", "out"), "-o does not belong"),
+        (("empty", "--capture", "capture.json"), "--capture does not belong"),
+        (("empty", "--budget", "50"), "--budget does not belong"),
+        (("trace.json.gz", "--model", "gpt2", "-o", "out"), "--model does not belong"),
+        (("trace.json.gz", "--measurements", "x", "-o", "out"), "--measurements does not belong"),
+        (("trace.json.gz",), "say with -o FOLDER"),
+        (("full", "--policy", "best"), "'best'"),
+        (("full", "--model", "resnet51"), "figure 4 has no model 'resnet51'; choose from: gpt2"),
+        (("full", "--platform", "h200"), "no overheads of gpt2 on platform h200"),
+        (("full", "--platform", "C"), "'C'"),
+        (("full", "--ratios", "paper"), "made from other measurements or ratios"),
+        (("damaged",), "damaged/fig4.csv"),
+    ],
+)
+def test_a_folder_that_cannot_be_shown_is_named_in_one_line(
+    here, succeed, refuse, measured, arguments, message
+):
+    (here / "empty").mkdir()
+    options = ("--measurements", measured)
+    if arguments[0] in ("full", "damaged"):
+        succeed("reproduce", "--only", "fig4", "--jobs", 1, "--out", arguments[0], *options)
+    (here / "full/report.html").unlink(missing_ok=True)
+    if arguments[0] == "damaged":
+        cut = (here / "damaged/fig4.csv").read_bytes()[:-20]
+        (here / "damaged/fig4.csv").write_bytes(cut)
+    shipped = arguments[0] in ("trace.json.gz", "nothing", "nothing/")
+    assert message in refuse("report", *arguments, *(() if shipped else options))
+    assert not (here / "full/report.html").exists()
+
+
+def test_an_unknown_model_is_named_before_anything_is_planned(here, refuse, measured):
+    arguments = ("reproduce", "--model", "resnet51", "--measurements", measured, "--out", "out")
+    assert "no model 'resnet51' was measured; choose from: gpt2" in refuse(*arguments)
     assert not (here / "out").exists()

@@ -36,6 +36,7 @@ COLUMNS = {
     "fig1b": "model,platform,codec,movable_pct",
     "fig4": "model,platform,budget_pct,policy,overhead_pct,throughput_norm,swapped_bytes,"
     "recompute_s,stall_s,kept_plan",
+    "claims": "claim,platform,value",
     "fig5": "platform,policy,mean_overhead_pct",
     "fig6a": "gbps,policy,mean_overhead_pct",
     "fig6b": "gbps,policy,mean_overhead_pct",

@@ -38,7 +38,7 @@ def test_overheads_stand_beside_the_papers():
 def test_a_policy_without_a_plan_has_dashes_for_its_costs():
     lost = Row("resnet50", "B", 50.0, "swap", None, None, None, None, None, INFEASIBLE)
     assert list(cost_grid([lost], platform("B"), 50.0).rows) == [
-        ("SWAP", INFEASIBLE, "–", "–", "–")
+        ("SWAP", INFEASIBLE, "–", "–", "–", "–")
     ]
 
 

@@ -37,7 +37,9 @@ EXTRA_OF = {
     "tokenizers": "train",
     "transformers": "train",
     "jinja2": "report",
+    "markupsafe": "report",
     "matplotlib": "report",
+    "scipy": "report",
 }
 """Optional package -> the extra of planezip that installs it."""
 

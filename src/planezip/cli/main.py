@@ -20,9 +20,9 @@ COMMANDS = {
     "compress": "Compress a file losslessly.",
     "decompress": "Restore a compressed file.",
     "inspect": "Say what compressed data or a record holds.",
-    "report": "Evaluate the policies and write tables, plots and a page.",
+    "report": "Write a page on a trace, or on what `reproduce` made.",
     "measure": "Trace and capture the paper's workloads.",
-    "reproduce": "Make the paper's tables and figures.",
+    "reproduce": "Make the paper's tables and figures, and a page of them.",
     "demo": "Do all of it for ResNet-50 and write a report.",
 }
 

@@ -39,6 +39,11 @@ measurements = click.option(
     help="What `planezip measure` wrote.  [default: what comes with the package]",
 )
 
+model = click.option(
+    "--model",
+    metavar="NAME",
+    help="The workload whose plans the page draws.  [default: gpt2]",
+)
 ratios = click.option(
     "--ratios",
     type=click.Choice(["paper"]),

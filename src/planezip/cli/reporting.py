@@ -20,12 +20,13 @@ def make_report(
     platforms: Sequence[Platform],
     budgets_pct: Sequence[float],
     folder: Path,
+    policy: str = "planezip",
 ) -> tuple[Contents, list[Path]]:
     """Evaluate all policies and write everything; returns the files, the page first."""
     with stage("plan and simulate") as advance:
         made = contents(trace, source, platforms, budgets_pct, advance)
     with stage("write tables, plots and page"):
-        files = write_report(folder, made)
+        files = write_report(folder, made, policy)
     return made, files
 
 

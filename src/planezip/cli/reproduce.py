@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from planezip.cli import options
+from planezip.errors import InputError
 
 
 @click.command(
@@ -28,8 +29,9 @@ from planezip.cli import options
     metavar="FOLDER",
     type=click.Path(path_type=Path),
     required=True,
-    help="Write one CSV file for each there, and PNG and SVG for the figures.",
+    help="Write one CSV file for each there, PNG and SVG for the figures, and report.html.",
 )
+@options.model
 @options.ratios
 @options.jobs
 @options.as_json
@@ -37,6 +39,7 @@ def command(
     only: str,
     measurements: Path | None,
     folder: Path,
+    model: str | None,
     ratios: str | None,
     jobs: int | None,
     as_json: bool,
@@ -44,11 +47,14 @@ def command(
     """Make the paper's tables and figures from traces and captures.
 
     By default from those that come with this package, without torch. Plans and simulations are
-    spread over processes and made once for all figures.
+    spread over processes and made once for all figures. The page, report.html, shows what was
+    made; `planezip report FOLDER` makes it from everything in the folder.
     """
     from planezip.cli.output import print_grids, print_json, stage
     from planezip.records.measurements import measurements_in
     from planezip.report.artefacts import chosen
+    from planezip.report.explored import explorers, provenance
+    from planezip.report.machine import this_machine
     from planezip.report.study import Study
     from planezip.report.write import writable_folder, write_artefacts
     from planezip.units import counted
@@ -56,6 +62,9 @@ def command(
     artefacts = chosen([name for part in only.split(",") if (name := part.strip())])
     kind = ratios or "captured"
     study = Study(measurements_in(measurements).folder, kind, jobs)  # type: ignore[arg-type]
+    if model and model not in study.models():
+        known = ", ".join(study.models())
+        raise InputError(f"no model {model!r} was measured; choose from: {known}")
     writable_folder(folder)
     if tasks := [
         task for artefact in artefacts if artefact.tasks for task in artefact.tasks(study)
@@ -66,10 +75,12 @@ def command(
     for artefact in artefacts:
         with stage(artefact.title):
             made[artefact] = artefact.rows(study)
-    files = write_artefacts(folder, made)
+    with stage("page"):
+        drawn = explorers(study, made, model)
+        files = write_artefacts(folder, made, drawn, provenance(study, this_machine()))
     if as_json:
         rows = {artefact.name: rows for artefact, rows in made.items()}
         print_json({**rows, "files": [str(file) for file in files]})
         return
     print_grids(*(artefact.grid(rows) for artefact, rows in made.items() if rows))
-    click.echo(f"\n{counted(len(files), 'file')} in {folder}")
+    click.echo(f"\n{counted(len(files), 'file')} in {folder}; read {files[-1]}")

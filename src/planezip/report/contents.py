@@ -43,6 +43,11 @@ class Contents:
     paper_ratios: bool = False
 
     @property
+    def source(self) -> Capture | Source | None:
+        """Where compression ratios come from."""
+        return PaperTable() if self.paper_ratios else self.capture
+
+    @property
     def rows(self) -> list[Row]:
         return [outcome.row for outcome in self.outcomes]
 

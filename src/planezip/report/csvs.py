@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import astuple, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,16 +34,23 @@ def read_csv(path: Path, kind: type[Row]) -> list[Row]:
     """Read what write_csv wrote; InputError names the file and what is wrong in it."""
     try:
         with path.open(newline="") as file:
-            table = list(csv.DictReader(file, strict=True))
+            reader = csv.DictReader(file, strict=True)
+            table, columns = list(reader), reader.fieldnames or ()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a CSV file: {error}") from None
-    rows = [{name: cell or None for name, cell in row.items()} for row in table]
+    if missing := [f.name for f in fields(kind) if f.name not in columns]:  # type: ignore[arg-type]
+        raise InputError(f"{path} does not hold {kind.__name__} rows: no column {missing[0]}")
+    cells = [{name: cell or None for name, cell in row.items()} for row in table]
     try:
-        return msgspec.convert(rows, list[kind], strict=False)  # type: ignore[valid-type]
+        rows = msgspec.convert(cells, list[kind], strict=False)  # type: ignore[valid-type]
     except msgspec.ValidationError as error:
         raise InputError(f"{path} does not hold {kind.__name__} rows: {error}") from None
+    for line, row in enumerate(rows, 2):
+        if any(isinstance(v, float) and not isfinite(v) for v in astuple(row)):
+            raise InputError(f"{path} holds a number in line {line} that is none: {row}")
+    return rows
 
 
 def _cell(value: object) -> str:

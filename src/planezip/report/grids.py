@@ -150,16 +150,22 @@ def overhead_grid(rows: Sequence[Row], platform: Platform) -> Grid:
     )
 
 
-def cost_grid(rows: Sequence[Row], platform: Platform, budget_pct: float) -> Grid:
-    """What the overhead of every policy at one budget is made of, and the plan that was kept."""
+def cost_grid(
+    rows: Sequence[Row], platform: Platform, budget_pct: float, strong: str = "planezip"
+) -> Grid:
+    """What the overhead of every policy at one budget is made of, and the plan that was kept.
+
+    `strong` is the policy to stress.
+    """
     mine = [r for r in rows if r.platform == platform.name and r.budget_pct == budget_pct]
     return Grid(
         f"Where the time goes at {budget_pct:g}%, platform {platform.name}",
-        ("policy", "kept plan", "recomputation, ms", "stalls, ms", "swapped, GB"),
+        ("policy", "kept plan", "overhead, %", "recomputation, ms", "stalls, ms", "swapped, GB"),
         [
             (
                 POLICIES[r.policy],
                 r.kept_plan,
+                number(r.overhead_pct, 1),
                 number(r.recompute_s and r.recompute_s * 1e3),
                 number(r.stall_s and r.stall_s * 1e3),
                 number(r.swapped_bytes and r.swapped_bytes / GB),
@@ -167,5 +173,5 @@ def cost_grid(rows: Sequence[Row], platform: Platform, budget_pct: float) -> Gri
             for r in mine
         ],
         words=2,
-        strong=next((i for i, r in enumerate(mine) if r.policy == "planezip"), -1),
+        strong=next((i for i, r in enumerate(mine) if r.policy == strong), -1),
     )

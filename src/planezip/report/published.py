@@ -34,13 +34,20 @@ class PaperModel:
 
 @dataclass(frozen=True, slots=True)
 class PaperProducer:
-    """One row of Table III: share of the saved bytes, BF16 ratios over all models, top encoder."""
+    """One row of Table III.
+
+    Attributes:
+        share: range of the saved bytes, in percent.
+        zvc, bx, planezip: BF16 ratios over all models.
+        top, top_pct: the encoder chosen most often, and in which share of the blocks.
+    """
 
     share: str
     zvc: float
     bx: float
     planezip: float
     top: str
+    top_pct: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +60,28 @@ class PaperRatios:
 
 @dataclass(frozen=True, slots=True)
 class PaperCosts:
-    """Figure 1 on one platform: swap over recomputation, and what the link can move."""
+    """Figure 1 on one platform: swap over recomputation, and what the link can move.
+
+    Attributes:
+        movable_pct: range over the five models without compression.
+        movable_factor: codec -> mean factor on it.
+    """
 
     share_bytes_swap_slower_pct: float
     median_ratio: float
     movable_pct: str
+    movable_factor: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperHardware:
+    """The engine of Section III-D."""
+
+    lanes: int
+    ghz: float
+    gbps_per_direction: float
+    area_mm2: float
+    share_of_die_pct: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +96,9 @@ class Paper:
         mean_overhead_pct: platform -> budget in percent -> policy -> mean over the five models.
         producers_in: model -> category -> ratios that differ from the table's.
         figure1: by platform.
+        hardware: the engine that the paper estimates.
         figure5: platform -> variant -> mean overhead at a budget of 30 %.
+        claims: claim -> platform or "both" -> a number that only the text gives.
         figure6a, figure6b: GB/s -> policy -> mean overhead at 50 % on platform B.
     """
 
@@ -84,6 +110,8 @@ class Paper:
     mean_overhead_pct: dict[str, dict[str, dict[str, float]]]
     producers_in: dict[str, dict[str, PaperRatios]]
     figure1: dict[str, PaperCosts]
+    hardware: PaperHardware
+    claims: dict[str, dict[str, float]]
     figure5: dict[str, dict[str, float]]
     figure6a: dict[str, dict[str, float]]
     figure6b: dict[str, dict[str, float]]

@@ -6,14 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from planezip.errors import InputError
-from planezip.records import to_json, write_together
+from planezip.records import to_json, write_atomically, write_together
 from planezip.report.artefacts import Artefact
+from planezip.report.bench import Bench
 from planezip.report.contents import Contents
 from planezip.report.csvs import to_csv
 from planezip.report.figures import memory_figure, ratio_figure, throughput_figure
 from planezip.report.machine import this_machine
 from planezip.report.names import platform_title
-from planezip.report.page import memory_panels, page
+from planezip.report.pages import (
+    Explorer,
+    Provenance,
+    explorer,
+    memory_panels,
+    paper_page,
+    trace_page,
+)
+from planezip.report.pages.explorer import DRAWN
 from planezip.report.predictability import Stability
 from planezip.report.producers import Producer
 from planezip.report.published import paper
@@ -35,10 +44,15 @@ def writable_folder(path: Path) -> Path:
     return path
 
 
-def write_report(folder: Path, c: Contents) -> list[Path]:
-    """Write everything, or nothing if any of it cannot be. Returns the files, page first."""
+def write_report(folder: Path, c: Contents, policy: str = DRAWN) -> list[Path]:
+    """Write everything, or nothing if any of it cannot be. Returns the files, page first.
+
+    Args:
+        policy: whose plans the page draws.
+    """
     tables, plots, timelines = _tables(c), _plots(c), _timelines(c)
-    html = page(c, list(timelines), list(tables))
+    explorers = [explorer(Bench(c.trace, p, c.source), c.rows, policy) for p in c.platforms]
+    html = trace_page(c, explorers, list(timelines), list(tables))
     files = {PAGE: html.encode(), **tables, **plots, **timelines}
     written = {folder / name: data for name, data in files.items()}
     write_together(written)
@@ -52,12 +66,29 @@ def write_tables(folder: Path, c: Contents) -> list[Path]:
     return list(written)
 
 
-def write_artefacts(folder: Path, made: Mapping[Artefact, Sequence[Any]]) -> list[Path]:
-    """Tables and figures with their rows, and the machine that made them; all or nothing."""
+def write_artefacts(
+    folder: Path,
+    made: Mapping[Artefact, Sequence[Any]],
+    explorers: Sequence[Explorer],
+    source: Provenance,
+) -> list[Path]:
+    """Tables and figures, the page of them, and the machine that made them; all or nothing."""
     files = {name: data for a, rows in made.items() for name, data in a.files(rows).items()}
+    files[PAGE] = paper_page(made, explorers, source).encode()
     written = {folder / name: data for name, data in files.items()}
     write_together({**written, folder / "machine.json": to_json(this_machine())})
     return list(written)
+
+
+def write_page(
+    folder: Path,
+    made: Mapping[Artefact, Sequence[Any]],
+    explorers: Sequence[Explorer],
+    source: Provenance,
+) -> Path:
+    """The page of tables and figures alone."""
+    write_atomically(folder / PAGE, paper_page(made, explorers, source).encode())
+    return folder / PAGE
 
 
 def _tables(c: Contents) -> dict[str, bytes]:

@@ -17,6 +17,10 @@ BUDGET_PCT = 50.0
 LINKS_GBPS = (12, 24, 48, 96, 192)
 ENGINES_GBPS = (24, 32, 48, 64, 96, 128)
 ENGINE_TO_LINK = 4
+_NOTES = {
+    "fig6a": "In the paper PlaneZip removes 6.4 points of BW's overhead at 48 GB/s, and at "
+    "192 GB/s both stay at or below 0.4 %."
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +68,10 @@ def _artefact(
             for policy in POLICIES
         ]
 
+    theirs = paper().figure6a if name == "fig6a" else paper().figure6b
+
     def grid(made: Sequence[AtRate]) -> Grid:
         found = {(r.gbps, r.policy): r.mean_overhead_pct for r in made}
-        theirs = paper().figure6a if name == "fig6a" else paper().figure6b
         return Grid(
             f"Mean overhead in % at a budget of 50 % on platform B by {axis}",
             ("GB/s", *(h for p in POLICIES for h in (TITLES[p], "paper"))),
@@ -84,6 +89,7 @@ def _artefact(
                 )
                 for gbps in rates
             ],
+            note=_NOTES.get(name, ""),
         )
 
     def plot(made: Sequence[AtRate]) -> dict[str, bytes]:
@@ -92,7 +98,7 @@ def _artefact(
         lines = {
             p: [(r.gbps, r.mean_overhead_pct) for r in made if r.policy == p] for p in POLICIES
         }
-        return sensitivity_figure(lines, f"{axis}, GB/s per direction")
+        return sensitivity_figure(lines, f"{axis}, GB/s per direction", theirs)
 
     return Artefact(name, title, AtRate, rows, grid, plot, tasks=tasks)
 

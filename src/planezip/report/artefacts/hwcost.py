@@ -1,10 +1,11 @@
 """Section III-D: what the engine costs in silicon."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.grid import Grid, number
+from planezip.report.published import paper
 from planezip.report.study import Study
 
 LANES = (2, 4, 6, 8)
@@ -14,7 +15,6 @@ LANE_TO_BPC = 3  # estimate: BX and ZBX encoders, compaction network, comparison
 DENSITY_40_TO_7_NM = 16
 BYTES_A_BLOCK, CYCLES_A_BLOCK = 128, 4
 DIE_MM2 = 826  # A100
-PAPER_LANES, PAPER_GHZ = 4, 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +48,20 @@ def _grid(rows: Sequence[HardwareCost]) -> Grid:
         "Engine: throughput and estimated area at 7 nm",
         ("lanes", "GHz", "GB/s a direction", "paper", "mm²", "paper", "% of an A100", "paper"),
         [(str(r.lanes), number(r.ghz, 1), *_beside(r)) for r in rows],
-        strong=next(
-            (i for i, r in enumerate(rows) if (r.lanes, r.ghz) == (PAPER_LANES, PAPER_GHZ)), -1
-        ),
+        strong=next((i for i, r in enumerate(rows) if _is_the_papers(r)), -1),
         note="Half of the lanes compress, half decompress.",
     )
 
 
-def _beside(r: HardwareCost) -> tuple[str, ...]:
-    theirs = (r.lanes, r.ghz) == (PAPER_LANES, PAPER_GHZ)
-    return (
-        number(r.gbps_per_direction, 1),
-        "96" if theirs else "–",
-        number(r.area_mm2, 3),
-        "0.036" if theirs else "–",
-        number(r.share_of_die_pct, 4),
-        "0.004" if theirs else "–",
-    )
+def _is_the_papers(r: HardwareCost) -> bool:
+    return (r.lanes, r.ghz) == (paper().hardware.lanes, paper().hardware.ghz)
+
+
+def _beside(r: HardwareCost) -> Iterator[str]:
+    theirs = paper().hardware if _is_the_papers(r) else None
+    for name, digits in (("gbps_per_direction", 1), ("area_mm2", 3), ("share_of_die_pct", 4)):
+        yield number(getattr(r, name), digits)
+        yield number(getattr(theirs, name, None), min(digits, 3))
 
 
 HWCOST = Artefact("hwcost", "Section III-D, hardware cost", HardwareCost, _rows, _grid)

@@ -74,9 +74,10 @@ def _grid(rows: Sequence[ProducerOverModels]) -> Grid:
     return Grid(
         "Saved activations of the five models by producing operator, BF16",
         ("producer", "share %", "paper", "ZVC", "paper", "BX", "paper", "PlaneZip", "paper",
-         "top encoder", "paper"),
+         "top", "paper", "blocks %", "paper"),
         [_line(row) for row in rows],
-        note="Ratios are weighted by bytes over all five models.",
+        note="Ratios are weighted by bytes over all five models. Top: the encoder chosen most "
+        "often, and in how many of the blocks.",
     )  # fmt: skip
 
 
@@ -87,8 +88,13 @@ def _line(row: ProducerOverModels) -> list[str]:
     line.append(theirs.share if theirs else "–")
     for name in ("zvc", "bx", "planezip"):
         line += [number(getattr(row, name)), number(getattr(theirs, name, None))]
-    line.append(f"{ENCODERS[row.top_encoder]} ({row.top_encoder_pct:.0f}%)")
-    return [*line, theirs.top if theirs else "–"]
+    return [
+        *line,
+        ENCODERS[row.top_encoder],
+        theirs.top if theirs else "–",
+        number(row.top_encoder_pct, 0),
+        number(theirs.top_pct if theirs else None, 0),
+    ]
 
 
 TABLE3 = Artefact(

@@ -64,18 +64,17 @@ def _grid(rows: Sequence[Stable]) -> Grid:
         ("model", "ratio", "paper", "tensor", "paper", "op type", "paper", "global", "paper",
          "random", "paper"),
         [_line(row) for row in rows],
-        note="Ratio of three consecutive iterations and at random initialisation; between them the "
-        "error in % of wire sizes predicted from the iteration before, by signature.",
+        note="Ratio of three consecutive iterations and at random initialisation; between them "
+        "the error in % of wire sizes predicted from the iteration before, by signature.",
     )  # fmt: skip
 
 
 def _line(row: Stable) -> list[str]:
     theirs = paper().models.get(row.model)
-    ratios = (row.ratio_iter1, row.ratio_iter2, row.ratio_iter3)
     return [
         model_title(row.model),
-        "/".join(number(ratio) for ratio in ratios),
-        number(theirs.ratio_per_iteration[0] if theirs else None),
+        _joined((row.ratio_iter1, row.ratio_iter2, row.ratio_iter3)),
+        _joined(theirs.ratio_per_iteration) if theirs else "–",
         number(row.err_tensor_pct, 1),
         number(getattr(theirs, "tensor_error_pct", None), 1),
         number(row.err_optype_pct, 1),
@@ -85,6 +84,10 @@ def _line(row: Stable) -> list[str]:
         number(row.ratio_random_init),
         number(getattr(theirs, "ratio_random_bf16", None)),
     ]
+
+
+def _joined(ratios: Sequence[float | None]) -> str:
+    return "/".join(number(ratio) for ratio in ratios)
 
 
 TABLE4 = Artefact("table4", "Table IV, stability of compressibility", Stable, _rows, _grid)

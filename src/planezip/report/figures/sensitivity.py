@@ -7,15 +7,25 @@ from planezip.report.names import POLICIES
 
 
 def sensitivity_figure(
-    lines: Mapping[str, Sequence[tuple[float, float | None]]], axis_title: str
+    lines: Mapping[str, Sequence[tuple[float, float | None]]],
+    axis_title: str,
+    published: Mapping[str, Mapping[str, float]],
 ) -> dict[str, bytes]:
-    """Policy -> (GB/s, mean overhead in %) points; the axis of rates is logarithmic."""
+    """Policy -> (GB/s, mean overhead in %) points; the axis of rates is logarithmic.
+
+    Args:
+        published: the paper's values, GB/s -> policy -> %, which are black dashes.
+    """
     with panels(1) as (figure, (axis,)):
         for policy, points in lines.items():
             known = [(x, y) for x, y in points if y is not None]
             if known:
                 look = {"markersize": 5, **POLICY_LOOK[policy]}
                 axis.plot(*zip(*known, strict=True), label=POLICIES[policy], **look)
+        theirs = [(float(rate), y) for rate, at in published.items() for y in at.values()]
+        if theirs:
+            look = {"marker": "_", "s": 160, "color": "black", "zorder": 3}
+            axis.scatter(*zip(*theirs, strict=True), label="paper", **look)
         rates = sorted({x for points in lines.values() for x, _ in points})
         axis.set_xscale("log", base=2)
         axis.set_xticks(rates, [f"{rate:g}" for rate in rates])
@@ -24,6 +34,6 @@ def sensitivity_figure(
         axis.grid(color=GRID)
         axis.set_xlabel(axis_title)
         axis.set_ylabel("mean overhead, %")
-        if axis.lines:
+        if axis.has_data():
             axis.legend(frameon=False)
         return png_and_svg(figure)

@@ -1,4 +1,4 @@
-"""One HTML file that holds the whole report, plots included, and loads nothing."""
+"""The report on one trace."""
 
 import struct
 from base64 import b64encode
@@ -6,22 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from planezip.report.contents import Contents
 from planezip.report.evaluate import DETAIL_PCT
-from planezip.report.figures import MemoryPanel, memory_figure, ratio_figure, throughput_figure
-from planezip.report.grids import (
-    cost_grid,
-    error_grid,
-    overhead_grid,
-    producer_grid,
-    ratio_grid,
-    stability_grid,
-    trace_grid,
-)
+from planezip.report.figures import MemoryPanel, ratio_figure, throughput_figure
+from planezip.report.grids import error_grid, producer_grid, ratio_grid, stability_grid, trace_grid
 from planezip.report.headline import facts, headline
 from planezip.report.names import PRECISIONS, model_title, platform_title
+from planezip.report.pages.differences import with_differences
+from planezip.report.pages.explorer import Explorer
+from planezip.report.pages.template import render
 from planezip.report.published import paper
 from planezip.report.ratios import PRECISIONS as BOTH
 
@@ -36,42 +29,38 @@ class Picture:
     height: int
 
 
-def page(c: Contents, timelines: Sequence[str], tables: Sequence[str]) -> str:
+def trace_page(
+    c: Contents, explorers: Sequence[Explorer], timelines: Sequence[str], tables: Sequence[str]
+) -> str:
     """The report as HTML.
 
     Args:
+        explorers: of the trace on every platform.
         timelines, tables: names of the files beside the page that it links to.
     """
-    environment = Environment(
-        loader=PackageLoader("planezip.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
     view: dict[str, Any] = {
         "title": f"{model_title(c.summary.model)} under a memory budget",
         "headline": headline(c),
         "notes": c.capture.notes if c.capture else (),
         "facts": facts(c),
-        "trace": trace_grid(c.trace),
+        "trace": with_differences(trace_grid(c.trace)),
         "ratios": None,
         "detail": f"{DETAIL_PCT:g}%",
-        "overheads": [overhead_grid(c.rows, p) for p in c.platforms],
-        "costs": [cost_grid(c.rows, p, DETAIL_PCT) for p in c.platforms],
         "throughput_figures": _throughput_pictures(c),
-        "memory_figures": _memory_pictures(c),
+        "explorers": explorers,
         "timelines": timelines,
         "tables": tables,
     }
     if c.capture:
+        producers = [producer_grid(c.producers, p) for p in BOTH]
         view |= {
-            "ratios": ratio_grid(c.ratios, c.capture.weights),
+            "ratios": with_differences(ratio_grid(c.ratios, c.capture.weights)),
             "ratio_figures": _ratio_pictures(c),
-            "producers": [producer_grid(c.producers, p) for p in BOTH],
-            "errors": error_grid(c.capture),
-            "stability": stability_grid(c.stability),
+            "producers": [with_differences(grid) for grid in producers],
+            "errors": with_differences(error_grid(c.capture)),
+            "stability": with_differences(stability_grid(c.stability)),
         }
-    return environment.get_template("page.html.j2").render(view)
+    return render("trace.html.j2", view)
 
 
 def memory_panels(c: Contents) -> list[MemoryPanel]:
@@ -108,16 +97,6 @@ def _throughput_pictures(c: Contents) -> list[Picture]:
             f"Lines: throughput of every policy against the budget on platform {p.name}",
         )
         for p in c.platforms
-    ]
-
-
-def _memory_pictures(c: Contents) -> list[Picture]:
-    return [
-        _picture(
-            memory_figure(c.trace, [panel]),
-            f"Activation memory over time on platform {panel.platform.name}, with and without plan",
-        )
-        for panel in memory_panels(c)
     ]
 
 
