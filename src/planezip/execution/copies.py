@@ -1,0 +1,103 @@
+"""Compressed copies of storages, made and read back by worker threads."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import local
+from time import perf_counter
+
+import numpy as np
+import torch
+
+from planezip.codec.api import compress, compress_bound, decompress
+from planezip.execution.geometry import whole
+from planezip.execution.pool import Bytes, Pool, Record
+
+Memory = torch.UntypedStorage
+
+
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """A stream that stays in device memory."""
+
+    stream: Bytes
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.stream)
+
+    def read(self, out: Bytes) -> None:
+        out[: self.nbytes] = self.stream
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A storage's contents, compressed.
+
+    Attributes:
+        stream: where the stream lies.
+        raw_bytes: size of the storage.
+        encode_s: time that compressing took.
+    """
+
+    stream: Record | InPlace
+    raw_bytes: int
+    dtype: torch.dtype
+    encode_s: float
+
+    @property
+    def ratio(self) -> float:
+        return self.raw_bytes / max(1, self.stream.nbytes)
+
+
+class Copier:
+    """Makes and reads copies, `workers` at a time.
+
+    Args:
+        pool: where copies that leave device memory go.
+    """
+
+    def __init__(self, pool: Pool, workers: int = 1) -> None:
+        self._pool = pool
+        self._workers = ThreadPoolExecutor(workers, thread_name_prefix="planezip")
+        self._scratch = local()
+
+    def out(self, memory: Memory, dtype: torch.dtype, in_place: bool) -> "Future[Copy]":
+        """Start to compress a storage, which must not be written meanwhile."""
+        return self._workers.submit(self.make, memory, dtype, in_place)
+
+    def back(self, copy: Copy) -> "Future[Memory]":
+        """Start to restore a storage."""
+        return self._workers.submit(self.restore, copy)
+
+    def make(self, memory: Memory, dtype: torch.dtype, in_place: bool) -> Copy:
+        """Compress a storage.
+
+        Raises:
+            PoolFullError: the pool does not take it.
+        """
+        start = perf_counter()
+        scratch = self._room(compress_bound(memory.nbytes()))
+        size = compress(whole(memory, dtype), threads=1, out=scratch)
+        encode_s = perf_counter() - start
+        data = scratch[:size]
+        stream = InPlace(data.copy()) if in_place else self._pool.put(data)
+        return Copy(stream, memory.nbytes(), dtype, encode_s)
+
+    def restore(self, copy: Copy) -> Memory:
+        """A new storage with the contents, bit for bit."""
+        scratch = self._room(copy.stream.nbytes)
+        copy.stream.read(scratch)
+        memory = torch.UntypedStorage(copy.raw_bytes)
+        decompress(scratch[: copy.stream.nbytes], out=whole(memory, copy.dtype), threads=1)
+        return memory
+
+    def close(self) -> None:
+        """End the threads when they have done what they are at."""
+        self._workers.shutdown(wait=True, cancel_futures=True)
+
+    def _room(self, size: int) -> Bytes:
+        """Memory for a stream that this thread uses again and again."""
+        scratch: Bytes | None = getattr(self._scratch, "memory", None)
+        if scratch is None or len(scratch) < size:
+            scratch = self._scratch.memory = np.empty(size, np.uint8)
+        return scratch
