@@ -1,9 +1,11 @@
 """Compressed copies of storages, made and read back by worker threads."""
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import local
 from time import perf_counter
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -13,6 +15,7 @@ from planezip.execution.geometry import whole
 from planezip.execution.pool import Bytes, Pool, Record
 
 Memory = torch.UntypedStorage
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +64,9 @@ class Copier:
         self._workers = ThreadPoolExecutor(workers, thread_name_prefix="planezip")
         self._scratch = local()
 
-    def out(self, memory: Memory, dtype: torch.dtype, in_place: bool) -> "Future[Copy]":
-        """Start to compress a storage, which must not be written meanwhile."""
-        return self._workers.submit(self.make, memory, dtype, in_place)
-
-    def back(self, copy: Copy) -> "Future[Memory]":
-        """Start to restore a storage."""
-        return self._workers.submit(self.restore, copy)
+    def start(self, work: Callable[..., T], *args: Any) -> "Future[T]":
+        """Let a worker thread do it."""
+        return self._workers.submit(work, *args)
 
     def make(self, memory: Memory, dtype: torch.dtype, in_place: bool) -> Copy:
         """Compress a storage.

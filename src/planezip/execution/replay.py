@@ -7,8 +7,7 @@ import torch
 
 from planezip.execution.geometry import view
 from planezip.execution.guards import restored
-from planezip.execution.recorder import generator_of
-from planezip.execution.schema import tensors_in
+from planezip.execution.schema import generator_of, tensors_in
 from planezip.execution.tape import Items, Operand, Tape, TapeOp
 
 Memory = torch.UntypedStorage
@@ -16,7 +15,15 @@ Find = Callable[[int], Memory | None]
 
 
 class NotReplayableError(Exception):
-    """A value would have to be recomputed from what cannot be."""
+    """A value would have to be recomputed from what cannot be.
+
+    Attributes:
+        value: the one that nothing recomputes.
+    """
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+        super().__init__(f"value {value} cannot be recomputed")
 
 
 def positions(tape: Tape, targets: Iterable[int], available: Callable[[int], bool]) -> list[int]:
@@ -83,7 +90,7 @@ def run(op: TapeOp, find: Find, scratch: dict[int, Memory]) -> dict[int, Memory]
     for operand, _ in op.mutated:
         v = operand.value
         if v not in writable:
-            writable[v] = scratch.pop(v) if v in scratch else _copy(_found(find, v))
+            writable[v] = scratch.pop(v) if v in scratch else copied(_found(find, v))
 
     def thaw(argument: Any) -> Any:
         if isinstance(argument, Operand):
@@ -109,7 +116,8 @@ def _found(find: Find, value: int) -> Memory:
     return memory
 
 
-def _copy(memory: Memory) -> Memory:
+def copied(memory: Memory) -> Memory:
+    """New memory of the same contents."""
     copy = torch.UntypedStorage(memory.nbytes(), device=memory.device)
     copy.copy_(memory)
     return copy

@@ -1,7 +1,7 @@
 """What became of the values that autograd saved in one forward pass."""
 
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -18,56 +18,56 @@ class Saved:
 
     Attributes:
         value: its index on the tape.
-        action: what the plan says.
+        action: what is done with it.
         dtype: element type to compress it as.
         handles: how often autograd holds it.
         unpacked: how often backward took it out.
         pins: dropped values whose replay starts from it.
         memory: its contents, if they are in device memory.
         copy: its contents, compressed.
-        leaving, returning: a copy out or back that is under way.
     """
 
     value: int
     action: Action
     dtype: torch.dtype
-    nbytes: int
     handles: int = 0
     unpacked: int = 0
     pins: int = 0
     memory: Memory | None = None
     copy: Copy | None = None
-    leaving: "Future[Copy] | None" = None
-    returning: "Future[Memory] | None" = None
-    replays_from: tuple["Saved", ...] = field(default=())
+    _leaving: "Future[None] | None" = None
+    _returning: "Future[Memory] | None" = None
 
     def leave(self, copier: Copier) -> None:
-        """Start to compress it; its memory is given up when `settle` finds that done."""
-        assert self.memory is not None
-        self.leaving = copier.out(self.memory, self.dtype, self.action == "compress")
+        """Start to compress it; its memory is given up as soon as that is done."""
+        self._leaving = copier.start(self._compress, copier)
 
-    def settle(self) -> None:
-        """Wait until a copy out is complete; where the pool is full the value stays."""
-        if self.leaving is None:
-            return
-        leaving, self.leaving = self.leaving, None
+    def _compress(self, copier: Copier) -> None:
+        """In a worker thread; where the pool is full the value stays."""
+        assert self.memory is not None
         try:
-            self.copy = leaving.result()
+            self.copy = copier.make(self.memory, self.dtype, self.action == "compress")
             self.memory = None
         except PoolFullError:
             self.action = "keep"
 
+    def settle(self) -> None:
+        """Wait until it has left."""
+        if self._leaving is not None:
+            leaving, self._leaving = self._leaving, None
+            leaving.result()
+
     def fetch(self, copier: Copier) -> None:
-        """Start to bring it back."""
+        """Start to bring it back, if it is away."""
         self.settle()
-        if self.memory is None and self.copy is not None and self.returning is None:
-            self.returning = copier.back(self.copy)
+        if self.memory is None and self.copy is not None and self._returning is None:
+            self._returning = copier.start(copier.restore, self.copy)
 
     def present(self, copier: Copier) -> Memory | None:
         """Its contents in device memory, None if only a replay brings them back."""
         self.settle()
         if self.memory is None and self.copy is not None:
-            returning, self.returning = self.returning, None
+            returning, self._returning = self._returning, None
             self.memory = returning.result() if returning else copier.restore(self.copy)
         return self.memory
 
@@ -79,4 +79,4 @@ class Saved:
     def forget(self) -> None:
         """Give up everything."""
         self.settle()
-        self.memory = self.copy = self.returning = None
+        self.memory = self.copy = self._returning = None

@@ -32,6 +32,7 @@ class Schema:
         is_view: it returns views alone.
         changes_storage: it changes the shape or storage of an argument in place, e.g. "set_".
         random: it draws from a random generator.
+        numbers: positions and names of the numbers that it computes with, unlike sizes and flags.
         repeatable: nothing but its arguments and the generator decides what it computes, and it
             writes what it declares alone. That is known of torch's own operators only: collective,
             sharding and custom operators may do anything.
@@ -46,6 +47,7 @@ class Schema:
     random: bool
     repeatable: bool
     batch_norm: bool
+    numbers: frozenset[str | int]
 
     def statistics(self, args: tuple[Any, ...]) -> tuple[int, ...]:
         """Positions of the running statistics that a call updates; a replay must not do it again."""
@@ -68,6 +70,12 @@ def schema_of(func: OpOverload[..., Any]) -> Schema:
         random=torch.Tag.nondeterministic_seeded in func.tags,
         repeatable=func.namespace == "aten",
         batch_norm=base in _BATCH_NORMS,
+        numbers=frozenset(
+            key
+            for position, a in enumerate(schema.arguments)
+            for key in (position, a.name)
+            if str(a.type) in ("number", "Optional[number]", "float", "Optional[float]")
+        ),
     )
 
 
@@ -78,3 +86,9 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from tensors_in(item)
+
+
+def generator_of(kwargs: dict[str, Any]) -> torch.Generator:
+    """The random generator that an operator called with these draws from."""
+    given = kwargs.get("generator")
+    return torch.default_generator if given is None else given

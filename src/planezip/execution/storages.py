@@ -1,6 +1,7 @@
 """Which storage is which while tensors come, alias one another, and go."""
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,11 +28,16 @@ class StorageState:
 
 
 class StorageTable:
-    """Storages by the address of torch's own object for them, for as long as that lives."""
+    """Storages by the address of torch's own object for them, for as long as that lives.
 
-    def __init__(self) -> None:
+    Args:
+        on_death: called with the number of a storage whose memory is gone.
+    """
+
+    def __init__(self, on_death: Callable[[int], None] | None = None) -> None:
         self._alive: dict[int, StorageState] = {}
         self._count = 0
+        self._on_death = on_death
 
     def find(self, tensor: torch.Tensor) -> StorageState | None:
         """The state of a tensor's storage, None if it was never entered."""
@@ -41,11 +47,24 @@ class StorageTable:
         """Enter a new storage, which holds `value`."""
         storage = tensor.untyped_storage()
         state = StorageState(self._count, value, external)
-        # The address may be given to another storage afterwards, but not before this is called.
-        state.reference = weakref.ref(storage, partial(_forget, self._alive, storage._cdata))
-        self._alive[storage._cdata] = state
         self._count += 1
+        return self._follow(storage, state)
+
+    def enter_again(self, memory: torch.UntypedStorage, number: int, value: int) -> None:
+        """Memory that holds from now on what the storage `number` held."""
+        if memory._cdata not in self._alive:
+            self._follow(memory, StorageState(number, value, external=False))
+
+    def _follow(self, storage: torch.UntypedStorage, state: StorageState) -> StorageState:
+        # The address may be given to another storage afterwards, but not before this is called.
+        forget = partial(_forget, self._alive, storage._cdata, self._on_death)
+        state.reference = weakref.ref(storage, forget)
+        self._alive[storage._cdata] = state
         return state
+
+    def alive(self) -> set[int]:
+        """Numbers of the storages that have memory."""
+        return {state.number for state in self._alive.values()}
 
     @property
     def count(self) -> int:
@@ -53,5 +72,9 @@ class StorageTable:
         return self._count
 
 
-def _forget(alive: dict[int, StorageState], address: int, _: Any) -> None:
-    alive.pop(address, None)
+def _forget(
+    alive: dict[int, StorageState], address: int, on_death: Callable[[int], None] | None, _: Any
+) -> None:
+    state = alive.pop(address, None)
+    if on_death is not None and state is not None:
+        on_death(state.number)

@@ -5,6 +5,7 @@ is what a storage holds between two writes. With values a replay needs no views,
 says how it lies in its storage, and in-place operators are assignments like any other.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -28,6 +29,24 @@ class Items(NamedTuple):
     members: tuple[Any, ...]
 
 
+OPAQUE = object()
+"""Stands for a tensor that is no plain row of bytes; what is computed from it is not repeated."""
+
+
+def leaves(arguments: Iterable[Any]) -> Iterator[Any]:
+    """All members of arguments, lists opened."""
+    for argument in arguments:
+        if isinstance(argument, Items):
+            yield from leaves(argument.members)
+        else:
+            yield argument
+
+
+def operands_in(arguments: Iterable[Any]) -> Iterator[Operand]:
+    """The tensors among arguments on a tape."""
+    return (leaf for leaf in leaves(arguments) if isinstance(leaf, Operand))
+
+
 @dataclass(slots=True, eq=False)
 class Value:
     """What a storage holds from one write to the next.
@@ -43,6 +62,7 @@ class Value:
         original: for an external value, a tensor that keeps the storage and its version counter.
         version: that counter when the forward pass read it first.
         superseded: its storage has been written since.
+        weight: parameters alone decide it: a transposed or cast copy of one.
     """
 
     index: int
@@ -55,6 +75,7 @@ class Value:
     original: torch.Tensor | None = None
     version: int = 0
     superseded: bool = False
+    weight: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +99,11 @@ class TapeOp:
     mutated: tuple[tuple[Operand, int], ...] = ()
     grad_enabled: bool = True
     generator_state: torch.Tensor | None = None
+
+    @property
+    def made(self) -> tuple[int, ...]:
+        """The values that it wrote."""
+        return (*(new for _, new in self.mutated), *(v for v in self.results if v >= 0))
 
 
 @dataclass(slots=True, eq=False)
