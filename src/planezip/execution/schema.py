@@ -32,7 +32,8 @@ class Schema:
         is_view: it returns views alone.
         changes_storage: it changes the shape or storage of an argument in place, e.g. "set_".
         random: it draws from a random generator.
-        numbers: positions and names of the numbers that it computes with, unlike sizes and flags.
+        numbers: positions and names of the arguments that it computes with, if they are numbers:
+            not sizes and flags.
         repeatable: nothing but its arguments and the generator decides what it computes, and it
             writes what it declares alone. That is known of torch's own operators only: collective,
             sharding and custom operators may do anything.
@@ -74,7 +75,7 @@ def schema_of(func: OpOverload[..., Any]) -> Schema:
             key
             for position, a in enumerate(schema.arguments)
             for key in (position, a.name)
-            if str(a.type) in ("number", "Optional[number]", "float", "Optional[float]")
+            if str(a.type).removeprefix("Optional[").rstrip("]") in ("number", "float", "Tensor")
         ),
     )
 

@@ -49,16 +49,21 @@ def alike(a: Any, b: Any, numbers: frozenset[str | int]) -> bool:
     """Equal but for floating-point numbers, and the arguments in `numbers` by position or name."""
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(
-            k in numbers or _same(value, b[k]) for k, value in a.items()
+            _same(value, b[k], k in numbers) for k, value in a.items()
         )
     return len(a) == len(b) and all(
-        i in numbers or _same(x, y) for i, (x, y) in enumerate(zip(a, b, strict=True))
+        _same(x, y, i in numbers) for i, (x, y) in enumerate(zip(a, b, strict=True))
     )
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: Any, b: Any, number: bool) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, Items):
-        return len(a.members) == len(b.members) and all(map(_same, a.members, b.members))
-    return isinstance(a, float) or a is b or bool(a == b)
+        if len(a.members) != len(b.members):
+            return False
+        return all(_same(x, y, number) for x, y in zip(a.members, b.members, strict=True))
+    return isinstance(a, _NUMBERS if number else float) or a is b or bool(a == b)
+
+
+_NUMBERS = (float, int, complex)
