@@ -104,7 +104,9 @@ class TraceBuilder:
         first = {}
         for value in self._values:
             first.setdefault(value.storage, value)
-        fixed, gradients = self._profile.fixed, self._profile.gradients
+        gradients = self._profile.gradients
+        evictable = {self._values[pack.value].storage for pack in self._profile.packs}
+        evictable -= self._profile.fixed
         return [
             Storage(
                 id=number,
@@ -113,7 +115,7 @@ class TraceBuilder:
                 bytes=first[number].nbytes,
                 producer=first[number].producer,
                 slot=0,
-                evictable=number not in fixed,
+                evictable=number in evictable,
             )
             for number in range(len(first))
         ]

@@ -167,7 +167,7 @@ def build_plan(
                 return None  # nothing is left to evict: lower targets give the same plan
             continue
         tried = draft.actions
-        plan = _lay_out(planner, draft, recipe, budget_bytes, ratios)
+        plan = lay_out(planner, draft, recipe, budget_bytes, ratios)
         try:
             timeline = simulate(plan, ratios)
         except PlanOverflowError:
@@ -176,7 +176,7 @@ def build_plan(
     return None
 
 
-def _lay_out(
+def lay_out(
     planner: Planner,
     draft: Draft,
     recipe: Recipe,

@@ -126,11 +126,14 @@ class Session:
         profile, self._finished = self._finished, None
         if profile is None:
             return
-        schedule = schedule_for(profile, Rates(1e9, 2e9), self._budget, type(self._model).__name__)
-        for op_value in profile.tape.values:
-            op_value.original = None
+        schedule = self._schedule(profile)
+        for value in profile.tape.values:
+            value.original = None
         self._schedules.insert(0, schedule)
         self._unknown = False
+
+    def _schedule(self, profile: Profile) -> Schedule:
+        return schedule_for(profile, Rates(1e9, 2e9), self._budget, type(self._model).__name__)
 
     def _budget(self, peak_bytes: int) -> int:
         if self._budget_bytes is not None:
