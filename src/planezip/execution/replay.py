@@ -92,21 +92,26 @@ def run(op: TapeOp, find: Find, scratch: dict[int, Memory]) -> dict[int, Memory]
         if v not in writable:
             writable[v] = scratch.pop(v) if v in scratch else copied(_found(find, v))
 
-    def thaw(argument: Any) -> Any:
-        if isinstance(argument, Operand):
-            memory = writable.get(argument.value)
-            return view(_found(find, argument.value) if memory is None else memory, argument.geometry)
-        if isinstance(argument, Items):
-            return [thaw(member) for member in argument.members]
-        return argument
-
-    kwargs = {name: thaw(value) for name, value in op.kwargs.items()}
-    out = _call(op, [thaw(argument) for argument in op.args], kwargs)
+    args = [_thawed(argument, find, writable) for argument in op.args]
+    kwargs = {name: _thawed(value, find, writable) for name, value in op.kwargs.items()}
+    out = _call(op, args, kwargs)
     made = {new: writable[operand.value] for operand, new in op.mutated}
     for value, tensor in zip(op.results, tensors_in(out), strict=True):
         if value >= 0:
             made[value] = tensor.untyped_storage()
     return made
+
+
+# No inner function: one that calls itself is a reference cycle, and memory would wait for the
+# garbage collector.
+def _thawed(argument: Any, find: Find, writable: dict[int, Memory]) -> Any:
+    """A frozen argument as the operator takes it."""
+    if isinstance(argument, Operand):
+        memory = writable.get(argument.value)
+        return view(_found(find, argument.value) if memory is None else memory, argument.geometry)
+    if isinstance(argument, Items):
+        return [_thawed(member, find, writable) for member in argument.members]
+    return argument
 
 
 def _found(find: Find, value: int) -> Memory:
