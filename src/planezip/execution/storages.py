@@ -57,10 +57,16 @@ class StorageTable:
 
     def _follow(self, storage: torch.UntypedStorage, state: StorageState) -> StorageState:
         # The address may be given to another storage afterwards, but not before this is called.
-        forget = partial(_forget, self._alive, storage._cdata, self._on_death)
+        forget = partial(_forget, weakref.ref(self), storage._cdata)
         state.reference = weakref.ref(storage, forget)
         self._alive[storage._cdata] = state
         return state
+
+    def forget(self, address: int) -> None:
+        """The storage at `address` is gone."""
+        state = self._alive.pop(address, None)
+        if self._on_death is not None and state is not None:
+            self._on_death(state.number)
 
     def alive(self) -> set[int]:
         """Numbers of the storages that have memory."""
@@ -72,9 +78,7 @@ class StorageTable:
         return self._count
 
 
-def _forget(
-    alive: dict[int, StorageState], address: int, on_death: Callable[[int], None] | None, _: Any
-) -> None:
-    state = alive.pop(address, None)
-    if on_death is not None and state is not None:
-        on_death(state.number)
+def _forget(table: "weakref.ref[StorageTable]", address: int, _: Any) -> None:
+    living = table()
+    if living is not None:
+        living.forget(address)
