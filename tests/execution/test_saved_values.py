@@ -237,6 +237,7 @@ def test_without_gradients_nothing_is_done(model: nn.Module) -> None:
 
 def test_memory_returns_without_the_garbage_collector(model: nn.Module) -> None:
     session = _session(model)
+    _step(session, model).backward()  # plans
     gc.collect()
     gc.disable()
     try:
