@@ -39,17 +39,32 @@ class Copy:
     Attributes:
         stream: where the stream lies.
         raw_bytes: size of the storage.
-        encode_s: time that compressing took.
     """
 
     stream: Record | InPlace
     raw_bytes: int
     dtype: torch.dtype
-    encode_s: float
 
     @property
     def ratio(self) -> float:
         return self.raw_bytes / max(1, self.stream.nbytes)
+
+
+@dataclass(slots=True)
+class Work:
+    """Bytes of storages and the seconds that they took."""
+
+    raw_bytes: int = 0
+    seconds: float = 0.0
+
+    def add(self, raw_bytes: int, seconds: float) -> None:
+        self.raw_bytes += raw_bytes
+        self.seconds += seconds
+
+    @property
+    def bytes_per_s(self) -> float:
+        """The rate, 0 if there was no work."""
+        return self.raw_bytes / self.seconds if self.seconds else 0.0
 
 
 class Copier:
@@ -57,9 +72,14 @@ class Copier:
 
     Args:
         pool: where copies that leave device memory go.
+
+    Attributes:
+        out, back: all work so far.
     """
 
     def __init__(self, pool: Pool, workers: int = 1) -> None:
+        self.workers = workers
+        self.out, self.back = Work(), Work()
         self._pool = pool
         self._workers = ThreadPoolExecutor(workers, thread_name_prefix="planezip")
         self._scratch = local()
@@ -77,17 +97,19 @@ class Copier:
         start = perf_counter()
         scratch = self._room(compress_bound(memory.nbytes()))
         size = compress(whole(memory, dtype), threads=1, out=scratch)
-        encode_s = perf_counter() - start
         data = scratch[:size]
         stream = InPlace(data.copy()) if in_place else self._pool.put(data)
-        return Copy(stream, memory.nbytes(), dtype, encode_s)
+        self.out.add(memory.nbytes(), perf_counter() - start)
+        return Copy(stream, memory.nbytes(), dtype)
 
     def restore(self, copy: Copy) -> Memory:
         """A new storage with the contents, bit for bit."""
+        start = perf_counter()
         scratch = self._room(copy.stream.nbytes)
         copy.stream.read(scratch)
         memory = torch.UntypedStorage(copy.raw_bytes)
         decompress(scratch[: copy.stream.nbytes], out=whole(memory, copy.dtype), threads=1)
+        self.back.add(copy.raw_bytes, perf_counter() - start)
         return memory
 
     def close(self) -> None:

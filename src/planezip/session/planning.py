@@ -1,15 +1,20 @@
 """From a profiled iteration to a schedule within a budget."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
+import torch
+
+from planezip.execution.copies import Copier
 from planezip.execution.profile import Profile, TraceBuilder
 from planezip.execution.schedule import Schedule, make_schedule
 from planezip.planning import Planner, Problem, make_plan, policy
-from planezip.records import Platform
+from planezip.records import Plan, Platform, Timeline
 from planezip.simulation import Simulator
 
 POLICY = "planezip"
+_GUESS_BYTES_PER_S = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +24,23 @@ class Rates:
     Attributes:
         encode_bytes_per_s: out of device memory, compressed.
         decode_bytes_per_s: back.
+        taken_from_compute: share of the copies' time that operators lose. Where all cores compute,
+            a copy takes from them what it takes itself.
     """
 
     encode_bytes_per_s: float
     decode_bytes_per_s: float
+    taken_from_compute: float = 0.0
+
+    @classmethod
+    def measured(cls, copier: Copier) -> "Rates":
+        """What the copier reached so far; a guess if it has had nothing to do."""
+        spare = len(os.sched_getaffinity(0)) - torch.get_num_threads()
+        return cls(
+            copier.out.bytes_per_s or _GUESS_BYTES_PER_S,
+            copier.back.bytes_per_s or _GUESS_BYTES_PER_S,
+            min(1.0, max(0.0, 1 - spare / copier.workers)),
+        )
 
     def platform(self) -> Platform:
         """This machine, for planners: operators were measured, and the codec is the link."""
@@ -56,7 +74,14 @@ def schedule_for(
     problem = Problem(trace, rates.platform())
     planner = Planner(problem, kept=True)
     simulator = Simulator(trace, problem.platform)
+
+    def simulate(plan: Plan, ratios: Mapping[int, float]) -> Timeline:
+        timeline = simulator.run(plan, ratios)
+        copies_s = sum(sum(planner.copy_s(swap.storage, 1.0)) for swap in plan.swaps)
+        lost_s = rates.taken_from_compute * copies_s
+        return replace(timeline, duration_s=timeline.duration_s + lost_s)
+
     plan = make_plan(
-        planner, policy(POLICY), budget(problem.peak_bytes), profile.ratios, simulator.run
+        planner, policy(POLICY), budget(problem.peak_bytes), profile.ratios, simulate
     )
     return make_schedule(profile, builder, trace, plan)

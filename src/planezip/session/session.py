@@ -133,7 +133,8 @@ class Session:
         self._unknown = False
 
     def _schedule(self, profile: Profile) -> Schedule:
-        return schedule_for(profile, Rates(1e9, 2e9), self._budget, type(self._model).__name__)
+        rates = Rates.measured(self._copier)
+        return schedule_for(profile, rates, self._budget, type(self._model).__name__)
 
     def _budget(self, peak_bytes: int) -> int:
         if self._budget_bytes is not None:
