@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
+
 from planezip.execution.geometry import Geometry
 from planezip.execution.schema import schema_of
 from planezip.execution.tape import Items, TapeOp
@@ -63,6 +65,8 @@ def _same(a: Any, b: Any, number: bool) -> bool:
         if len(a.members) != len(b.members):
             return False
         return all(_same(x, y, number) for x, y in zip(a.members, b.members, strict=True))
+    if isinstance(a, torch.ScriptObject):  # a process group or its like, which nothing repeats
+        return True
     return isinstance(a, _NUMBERS if number else float) or a is b or bool(a == b)
 
 
