@@ -222,7 +222,7 @@ def test_shapes_that_alternate_get_plans_of_their_own(model: nn.Module) -> None:
     for rows in (4, 3, 4, 3, 3, 4):
         _step(session, model, rows).backward()
         assert same_bits(_gradients(model), plain[rows])
-    assert len(session._schedules) == 2
+    assert len(session._planned) == 2
 
 
 def test_without_gradients_nothing_is_done(model: nn.Module) -> None:

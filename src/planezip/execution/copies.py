@@ -55,11 +55,18 @@ class Work:
     """Bytes of storages and the seconds that they took."""
 
     raw_bytes: int = 0
+    compressed_bytes: int = 0
     seconds: float = 0.0
 
-    def add(self, raw_bytes: int, seconds: float) -> None:
+    def add(self, raw_bytes: int, compressed_bytes: int, seconds: float) -> None:
         self.raw_bytes += raw_bytes
+        self.compressed_bytes += compressed_bytes
         self.seconds += seconds
+
+    @property
+    def ratio(self) -> float:
+        """Raw over compressed bytes, 1 if there was no work."""
+        return self.raw_bytes / self.compressed_bytes if self.compressed_bytes else 1.0
 
     @property
     def bytes_per_s(self) -> float:
@@ -99,7 +106,7 @@ class Copier:
         size = compress(whole(memory, dtype), threads=1, out=scratch)
         data = scratch[:size]
         stream = InPlace(data.copy()) if in_place else self._pool.put(data)
-        self.out.add(memory.nbytes(), perf_counter() - start)
+        self.out.add(memory.nbytes(), size, perf_counter() - start)
         return Copy(stream, memory.nbytes(), dtype)
 
     def restore(self, copy: Copy) -> Memory:
@@ -109,7 +116,7 @@ class Copier:
         copy.stream.read(scratch)
         memory = torch.UntypedStorage(copy.raw_bytes)
         decompress(scratch[: copy.stream.nbytes], out=whole(memory, copy.dtype), threads=1)
-        self.back.add(copy.raw_bytes, perf_counter() - start)
+        self.back.add(copy.raw_bytes, copy.stream.nbytes, perf_counter() - start)
         return memory
 
     def close(self) -> None:

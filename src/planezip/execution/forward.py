@@ -59,6 +59,7 @@ class Forward:
         tape: the operators so far.
         packs: what autograd saved so far.
         schedule: the one that fits so far; None: values leave one by one as they are saved.
+        left_alone: how many modules are running of which nothing is evicted.
     """
 
     def __init__(
@@ -81,10 +82,17 @@ class Forward:
         self._leaving: list[Saved] = []
         self._left = 0
         self._unpacks = 0
+        self.left_alone = 0
+
+    def keep(self, tensor: torch.Tensor) -> None:
+        """Never evict what the tensor's storage holds."""
+        if self.recorder is not None and is_plain(tensor):
+            self.recorder.state(tensor).fixed = True
 
     def finish(self) -> None:
         """The forward pass is over."""
         if self.profile is not None and self.recorder is not None:
+            self.left_alone = 0
             self.profile.forward_end = len(self.tape.ops)
             self.profile.packs = self.packs
             alive = self.recorder.table.alive()
@@ -95,7 +103,7 @@ class Forward:
     def pack(self, tensor: torch.Tensor) -> Handle:
         """Take a tensor from autograd."""
         with self._unrecorded():
-            if self.recorder is None or not is_plain(tensor):
+            if self.recorder is None or self.left_alone or not is_plain(tensor):
                 return Handle(self, tensor, None)
             state = self.recorder.state(tensor)
             value = self.tape.values[state.value]
@@ -263,6 +271,8 @@ class Forward:
 
     def _note_unpack(self, saved: Saved, memory: Memory) -> None:
         if self.profile is not None and self.recorder is not None:
+            if self.recorder.meter is not None:
+                self.recorder.meter.see(memory)
             number = self._number(saved.value)
             self.profile.moments.append(Moment("unpack", len(self.tape.ops), number))
             self.recorder.table.enter_again(memory, number, saved.value)

@@ -9,6 +9,7 @@ from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from planezip.execution.geometry import geometry_of
+from planezip.execution.meter import Meter
 from planezip.execution.schema import Schema, generator_of, schema_of, tensors_in
 from planezip.execution.storages import StorageState, StorageTable
 from planezip.execution.tape import OPAQUE, Items, Operand, Tape, TapeOp, leaves, operands_in
@@ -33,6 +34,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         table: the storages met.
         paused: operators run unrecorded.
         verifies: every operator runs twice; what differs is not repeatable.
+        meter: what counts memory, replays included, or None.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.table = StorageTable(on_death)
         self.paused = False
         self.verifies = False
+        self.meter: Meter | None = None
         self._on_op = on_op
 
     def __torch_dispatch__(
@@ -54,7 +57,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         kwargs = kwargs or {}
         if self.paused or func.namespace in _NOT_OPERATORS:
-            return func(*args, **kwargs)
+            return self._metered(func(*args, **kwargs))
         if not all(kind in _PLAIN for kind in types):
             return NotImplemented  # the subclass takes over, and its own operators come here
         schema = schema_of(func)
@@ -65,6 +68,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 self.state(tensor).fixed = True
             return func(*args, **kwargs)
         return self._record(func, schema, args, kwargs)
+
+    def _metered(self, out: Any) -> Any:
+        if self.meter is not None:
+            for tensor in tensors_in(out):
+                if is_plain(tensor):
+                    self.meter.see(tensor.untyped_storage())
+        return out
 
     def state(self, tensor: torch.Tensor) -> StorageState:
         """The state of a tensor's storage; one that nobody produced here existed before."""
@@ -91,7 +101,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         op = self._frozen(func, schema, args, kwargs)
         trial = self._trial(op, schema, args, kwargs) if self.verifies else None
         start = perf_counter()
-        out = func(*args, **kwargs)
+        out = self._metered(func(*args, **kwargs))
         seconds = perf_counter() - start
         index = len(self.tape.ops)
         self.tape.ops.append(op)

@@ -11,7 +11,7 @@ from planezip.execution.replay import NotReplayableError, positions
 from planezip.execution.saved import Action
 from planezip.execution.sequence import Sequence
 from planezip.execution.tape import Tape
-from planezip.records import Plan, Trace
+from planezip.records import Plan, Trace, peak_activation_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class Schedule:
             leaving, must have left before it runs.
         prefetch: number of an unpack -> values whose way back begins with it.
         unpacks: values in the order in which backward takes them out.
-        ratios: saved value -> compression ratio.
+        planned_peak_bytes: activation memory that the plan needs at most.
+        plain_peak_bytes: the same without eviction.
         plan, trace: what it was made from.
     """
 
@@ -38,8 +39,18 @@ class Schedule:
     out_before: tuple[int, ...]
     prefetch: Mapping[int, tuple[int, ...]]
     unpacks: tuple[int, ...]
+    planned_peak_bytes: int
+    plain_peak_bytes: int
     plan: Plan
     trace: Trace
+
+    def actions_by_size(self) -> dict[str, tuple[int, int]]:
+        """Action -> how many saved activations, and their bytes."""
+        found: dict[str, tuple[int, int]] = {}
+        for storage, action in self.plan.actions.items():
+            count, size = found.get(action, (0, 0))
+            found[action] = count + 1, size + self.trace.storages[storage].bytes
+        return found
 
 
 def make_schedule(profile: Profile, builder: TraceBuilder, trace: Trace, plan: Plan) -> Schedule:
@@ -60,6 +71,8 @@ def make_schedule(profile: Profile, builder: TraceBuilder, trace: Trace, plan: P
         unpacks=tuple(
             value_of[m.storage] for m in profile.moments if m.kind == "unpack"
         ),
+        planned_peak_bytes=int(_planned_memory(trace, plan).max(initial=0)),
+        plain_peak_bytes=peak_activation_bytes(trace, "fp32"),
         plan=plan,
         trace=trace,
     )
