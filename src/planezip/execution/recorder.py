@@ -57,7 +57,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         kwargs = kwargs or {}
         if self.paused or func.namespace in _NOT_OPERATORS:
-            return self._metered(func(*args, **kwargs))
+            return self._metered(func, func(*args, **kwargs))
         if not all(kind in _PLAIN for kind in types):
             return NotImplemented  # the subclass takes over, and its own operators come here
         schema = schema_of(func)
@@ -69,8 +69,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return func(*args, **kwargs)
         return self._record(func, schema, args, kwargs)
 
-    def _metered(self, out: Any) -> Any:
-        if self.meter is not None:
+    def _metered(self, func: OpOverload[..., Any], out: Any) -> Any:
+        """Show the meter what an operator made: no view, and nothing that was there before."""
+        if self.meter is not None and not (schema_of(func).is_view or schema_of(func).mutated):
             for tensor in tensors_in(out):
                 if is_plain(tensor):
                     self.meter.see(tensor.untyped_storage())
@@ -101,7 +102,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         op = self._frozen(func, schema, args, kwargs)
         trial = self._trial(op, schema, args, kwargs) if self.verifies else None
         start = perf_counter()
-        out = self._metered(func(*args, **kwargs))
+        out = self._metered(func, func(*args, **kwargs))
         seconds = perf_counter() - start
         index = len(self.tape.ops)
         self.tape.ops.append(op)
