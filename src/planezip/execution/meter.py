@@ -6,6 +6,10 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from planezip.execution.schema import schema_of, tensors_in
 
 
 class Meter:
@@ -16,6 +20,14 @@ class Meter:
         self._references: dict[int, Any] = {}
         self._events: list[tuple[int, int]] = []  # (serial number, bytes that came or went)
         self._count = 0
+
+    def see_result(self, func: OpOverload[..., Any], out: Any) -> Any:
+        """Count what an operator made: no view, and nothing that was there before; returns it."""
+        if not (schema_of(func).is_view or schema_of(func).mutated):
+            for tensor in tensors_in(out):
+                if tensor.layout is torch.strided and type(tensor) is torch.Tensor:
+                    self.see(tensor.untyped_storage())
+        return out
 
     def see(self, memory: torch.UntypedStorage) -> None:
         """Count a storage until it is gone."""
@@ -50,3 +62,20 @@ def _gone(meter: "weakref.ref[Meter]", address: int, size: int, _: Any) -> None:
     living = meter()
     if living is not None:
         living.gone(address, size)
+
+
+class Metering(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Shows a meter what every operator makes; for passes that nothing else records."""
+
+    def __init__(self, meter: Meter) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._meter = meter
+
+    def __torch_dispatch__(
+        self,
+        func: OpOverload[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        return self._meter.see_result(func, func(*args, **(kwargs or {})))

@@ -70,12 +70,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return self._record(func, schema, args, kwargs)
 
     def _metered(self, func: OpOverload[..., Any], out: Any) -> Any:
-        """Show the meter what an operator made: no view, and nothing that was there before."""
-        if self.meter is not None and not (schema_of(func).is_view or schema_of(func).mutated):
-            for tensor in tensors_in(out):
-                if is_plain(tensor):
-                    self.meter.see(tensor.untyped_storage())
-        return out
+        return out if self.meter is None else self.meter.see_result(func, out)
 
     def state(self, tensor: torch.Tensor) -> StorageState:
         """The state of a tensor's storage; one that nobody produced here existed before."""
