@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from planezip.records import Capture, Trace, load, save
-from planezip.records.measurements import PAPER_MODELS
+from planezip.records.measurements import LENGTHS, PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS
 from toynet import build_capture, build_trace
 
 
-def trace_of(model):
+def trace_of(model, tokens=None):
     return replace(build_trace(2), model=model)
 
 
@@ -86,10 +86,11 @@ def test_measuring_makes_what_is_missing_only(here, succeed, monkeypatch):
     )
     arguments = ("measure", "gpt2", "resnet50", "--images", "photos", "--text", "book.txt")
     arguments += ("--warmup-steps", 7, "--out", "out")
+    shorter = [f"trace_{tokens}" for tokens in LENGTHS[:-1]]
     assert succeed(*arguments).split() == [
         f"out/{model}/{name}.json.gz"
         for model, names in (
-            ("gpt2", ("trace", "random", "trained", "autocast")),
+            ("gpt2", ("trace", *shorter, "random", "trained", "autocast")),
             ("resnet50", ("trace", "random", "trained")),
         )
         for name in names

@@ -27,7 +27,11 @@ def tiny(monkeypatch):
     """All workloads become networks that train in a blink."""
     for name in registry.WORKLOADS:
         make = tinytext if registry.WORKLOADS[name]().source == "text" else tinynet
-        monkeypatch.setitem(registry.WORKLOADS, name, lambda m=make, n=name: replace(m(), name=n))
+        monkeypatch.setitem(
+            registry.WORKLOADS,
+            name,
+            lambda tokens=None, m=make, n=name: replace(m(), name=n),
+        )
 
 
 @pytest.fixture
@@ -52,6 +56,14 @@ def test_a_trace_is_written_at_the_batch_asked_for(here, tiny, succeed):
     text = succeed("trace", "resnet50", "--batch", 4, "-o", "t.json")
     assert "batch 4" in text
     assert load("t.json", Trace).batch == 4
+
+
+def test_a_trace_is_written_at_the_length_asked_for(here, succeed):
+    told = [
+        json.loads(succeed("trace", "gpt2", "--tokens", n, "--json"))["summary"] for n in (8, 16)
+    ]
+    assert told[0]["ops"] == told[1]["ops"]
+    assert told[0]["saved_gb"] < told[1]["saved_gb"]
 
 
 def test_a_models_name_stands_for_its_trace(here, tiny, succeed):

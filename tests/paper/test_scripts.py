@@ -1,11 +1,14 @@
 """The committed tables are what this code makes of the measurements that the package carries."""
 
+import csv
+import importlib
 from pathlib import Path
 
 import pytest
 
 from planezip.records.measurements import PAPER_MODELS, shipped
 from planezip.report.artefacts import ARTEFACTS
+from planezip.report.csvs import to_csv
 from planezip.report.study import Study
 
 RESULTS = Path(__file__).parents[2] / "paper" / "results"
@@ -38,6 +41,27 @@ def check(folder, name, study):
     made = artefact.files(artefact.rows(study))
     assert made[f"{name}.csv"] == (folder / f"{name}.csv").read_bytes()
     assert {file for file in made if not (folder / file).exists()} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["operators", "signatures"])
+@pytest.mark.parametrize("folder", MACHINES, ids=lambda folder: folder.name)
+def test_scripts_make_what_is_committed(folder, name, monkeypatch):
+    monkeypatch.syspath_prepend(RESULTS.parent)
+    script = importlib.import_module(name)
+    made = to_csv(script.ROW, list(script.table()))
+    assert made == (folder / f"{name}.csv").read_bytes()
+
+
+@pytest.mark.parametrize("folder", MACHINES, ids=lambda folder: folder.name)
+def test_every_difference_in_table_1_is_explained(folder):
+    last = {}
+    for row in csv.DictReader((folder / "operators.csv").read_text().splitlines()):
+        last[row["model"]] = row
+    assert tuple(last) == PAPER_MODELS
+    for row in last.values():
+        assert row["operators"] == row["paper_operators"]
+        assert row["saved_tensors"] == row["paper_saved_tensors"]
 
 
 def test_every_workload_of_the_paper_was_measured():

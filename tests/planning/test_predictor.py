@@ -1,5 +1,7 @@
 """The table predicts with the last iteration's sizes (paper III-B, Table IV)."""
 
+from dataclasses import replace
+
 import pytest
 
 from planezip.planning import RatioTable, wire_size_error
@@ -27,6 +29,14 @@ def test_every_signature_pools_the_bytes_that_it_covers(signature, ratios):
     table = RatioTable(signature)
     table.update(FIRST, "fp32", "planezip")
     assert [table.predict(t) for t in FIRST] == pytest.approx(ratios, rel=1e-12)
+
+
+def test_an_operator_type_keeps_the_outputs_of_one_operator_apart():
+    output = tensor(1, 400, 100, "aten.native_dropout.default")
+    mask = replace(tensor(1, 100, 10, "aten.native_dropout.default", "bool"), slot=1)
+    table = RatioTable("optype")
+    table.update([output, mask], "fp32", "planezip")
+    assert [table.predict(t) for t in (output, mask)] == [4.0, 10.0]
 
 
 def test_a_new_measurement_overwrites_the_old():

@@ -7,7 +7,7 @@ import pytest
 
 from planezip.errors import InputError
 from planezip.records import save
-from planezip.records.measurements import Measurements, measurements_in, shipped
+from planezip.records.measurements import LENGTHS, Measurements, measurements_in, shipped
 from toynet import build_capture, build_trace
 
 
@@ -59,3 +59,21 @@ def test_the_package_carries_its_own():
     assert measurements_in(None) == shipped()
     assert "resnet50" in shipped().models()
     assert (Path(shipped().folder) / "machine.json").exists()
+
+
+def test_traces_of_several_lengths_come_with_the_longest_last(folder):
+    assert Measurements(folder).traces_by_length("gpt2") == {}
+    shorter = replace(trace_of("gpt2"), batch=9)
+    save(folder / "gpt2" / "trace_256.json.gz", shorter)
+    found = Measurements(folder).traces_by_length("gpt2")
+    assert list(found.items()) == [(256, shorter), (1024, trace_of("gpt2"))]
+    save(folder / "gpt2" / "trace_256.json.gz", trace_of("llama"))
+    with pytest.raises(InputError, match=r"trace_256.*is of llama, not of gpt2"):
+        Measurements(folder).traces_by_length("gpt2")
+
+
+def test_the_packages_lengths_run_the_same_operators():
+    traces = shipped().traces_by_length("gpt2")
+    assert tuple(traces) == LENGTHS
+    assert len({tuple(op.name for op in t.ops) for t in traces.values()}) == 1
+    assert len({t.signature for t in traces.values()}) == len(traces)

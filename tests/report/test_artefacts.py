@@ -8,13 +8,16 @@ from statistics import geometric_mean, mean
 import pytest
 
 from planezip.errors import InputError
-from planezip.records import op_seconds, platform, save
+from planezip.records import Capture, load, op_seconds, platform, save
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS, chosen
 from planezip.report.artefacts import fig4 as fig4_module
 from planezip.report.artefacts import semantics as semantics_module
 from planezip.report.artefacts.fig1 import TensorCost, summarise
 from planezip.report.grid import markdown
+from planezip.report.producers import categories
+from planezip.report.ratios import ratio_of
+from planezip.report.sequences import ITERATIONS
 from planezip.report.study import Study
 from toynet import CODEC_RATIOS, build_capture, build_trace
 
@@ -35,10 +38,14 @@ COLUMNS = {
     "fig6b": "gbps,policy,mean_overhead_pct",
     "hwcost": "lanes,ghz,gbps_per_direction,area_mm2,share_of_die_pct",
     "semantics": "model,platform,budget_pct,policy,semantics,overhead_pct",
+    "dynamic": "model,platform,budget_pct,policy,iteration,tokens,sight,way,overhead_pct,"
+    "recompute_s,stall_s,swapped_bytes,peak_bytes,budget_bytes",
+    "dynamic_summary": "model,platform,budget_pct,policy,plan_hits,plan_misses,overhead_pct,"
+    "first_overhead_pct,later_overhead_pct",
     "alignment": "model,unmatched_tensors,unmatched_pct",
     "symbols": "model,ratio_16bit,ratio_32bit",
     "autocast": "model,producer,converted_share_pct,converted,autocast_share_pct,autocast,"
-    "autocast_bf16_pct",
+    "autocast_bf16_pct,converted_bf16,autocast_bf16",
 }
 
 
@@ -57,6 +64,9 @@ def measured(tmp_path_factory):
         put(folder, model, 8 + i, 0.6 + 0.1 * i)
     put(folder, "llama", 3, 3.0)
     put(folder, "gpt2", 12, 0.8, ("trained", "random", "autocast"))
+    for tokens in (256, 512):
+        shorter = replace(build_trace(12, tokens * 4000), model="gpt2")
+        save(folder / "gpt2" / f"trace_{tokens}.json.gz", shorter)
     with pytest.MonkeyPatch.context() as patch:
         for module in (fig4_module, semantics_module):
             patch.setattr(module, "BUDGETS_PCT", (50.0,))
@@ -102,6 +112,20 @@ def test_table3_ranges_over_the_papers_models_only(measured):
     row = found["ReLU output"]
     assert (row.share_min_pct, row.share_max_pct) == (min(shares), max(shares))
     assert (row.top_encoder, round(row.top_encoder_pct)) == ("zbx", 67)
+
+
+def test_table3_shares_are_those_of_the_training_batch(tmp_path):
+    put(tmp_path, "gpt2", 2, 1.0)
+    path = tmp_path / "gpt2" / "trained.json.gz"
+    captured = load(path, Capture)
+    part = captured.iterations[0][:3]  # as if the smaller batch had saved less
+    save(path, replace(captured, iterations=(part,), losses=(7.0,)))
+    study = Study(tmp_path)
+    trace = study.trace("gpt2")
+    kinds = categories(trace)
+    for row in rows_of("table3", study):
+        mine = sum(trace.storages[s].bytes for s, kind in kinds.items() if kind == row.producer)
+        assert row.share_max_pct == row.share_min_pct == 100 * mine / trace.saved_bytes
 
 
 def test_table4_tells_trained_and_random_weights_apart(measured):
@@ -157,6 +181,24 @@ def test_autocast_is_beside_the_converted_capture(measured):
     assert row.model == "gpt2"
     assert row.converted_share_pct == row.autocast_share_pct == 100
     assert row.autocast_bf16_pct == 0  # the small network holds FP32 alone
+    assert row.converted_bf16 is row.autocast_bf16 is None
+
+
+def test_real_bf16_tensors_are_compared_with_the_rounded_ones_alone(tmp_path):
+    put(tmp_path, "gpt2", 3, 1.0, ("trained", "autocast"))
+    path = tmp_path / "gpt2" / "autocast.json.gz"
+    captured = load(path, Capture)
+    relus = [t for t in captured.iterations[0] if "relu" in t.op_name]
+    *real, kept = (replace(t, final=True) for t in relus)
+    real = [replace(t, dtype="bfloat16") for t in real]
+    save(path, replace(captured, iterations=((*real, kept),), losses=(7.0,)))
+    rows = {row.producer: row for row in rows_of("autocast", Study(tmp_path))}
+    row = rows["ReLU output"]
+    assert 0 < row.autocast_bf16_pct < 100
+    assert row.autocast_bf16 == ratio_of(real, "fp32", "planezip") != row.autocast
+    assert row.converted_bf16 == row.converted == ratio_of(relus, "bf16", "planezip")
+    assert rows["Input batch"].converted_bf16 is rows["Input batch"].autocast_bf16 is None
+    assert rows["all"].converted_bf16 is rows["all"].autocast_bf16 is None
 
 
 def test_csv_cells_are_numbers_or_empty(measured):
@@ -248,6 +290,27 @@ def test_both_semantics_are_reported_for_every_policy(measured):
     assert len(rows) == 2 * len(rows_of("fig4", measured))
     swap = [(r.model, r.platform, r.budget_pct, r.overhead_pct) for r in rows if r.policy == "swap"]
     assert len(set(swap)) == len(swap) / 2  # who replays nothing has one semantics
+
+
+def test_trainings_are_summed_up_from_their_iterations(measured):
+    rows = rows_of("dynamic", measured)
+    summaries = rows_of("dynamic_summary", measured)
+    assert len(rows) == len(summaries) * ITERATIONS
+    for summary in summaries:
+        mine = [
+            r
+            for r in rows
+            if r.policy == summary.policy
+            and r.platform == summary.platform
+            and r.budget_pct == summary.budget_pct
+        ]
+        assert all(r.peak_bytes is None or r.peak_bytes <= r.budget_bytes for r in mine)
+        if summary.plan_hits is not None:
+            assert summary.plan_hits == sum(r.way != "online" for r in mine)
+            assert summary.plan_hits + summary.plan_misses == ITERATIONS
+        first = [r.overhead_pct for r in mine if r.sight == 1]
+        if None not in first:
+            assert min(first) <= summary.first_overhead_pct <= max(first)
 
 
 @pytest.mark.parametrize("name", ["fig1_tensors", "fig1b", "fig4", "fig5", "fig6a", "fig6b"])

@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 import torch
 
+from planezip.errors import InputError
 from planezip.records import Trace
 from planezip.tracing import trace_step
 from planezip.workloads import WORKLOADS, language, workload
@@ -115,7 +116,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few tokens, and models that are small."""
     monkeypatch.setattr(language, "TOKENS", 12)
     for name, build in SMALL_MODELS.items():
-        monkeypatch.setattr(language, f"_{name}", build)
+        monkeypatch.setattr(language, f"_{name}", lambda length, build=build: build())
 
 
 @pytest.mark.usefixtures("small")
@@ -168,3 +169,24 @@ def test_every_workload_says_what_it_trains_on() -> None:
     sources = {name: make().source for name, make in WORKLOADS.items()}
     texts = {name for name, source in sources.items() if source == "text"}
     assert texts == set(SMALL_MODELS)
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_sequences_can_be_shorter(name: str) -> None:
+    chosen = workload(name, 16)
+    (tokens,) = chosen.placeholder(3)
+    assert tokens.shape == (3, 16)
+    with chosen.without_data(1) as (model, _):
+        assert model.positions.shape == (1, 16)
+        assert model.mask is None or model.mask.shape == (1, 1, 16, 16)
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 1025])
+def test_sequences_of_an_impossible_length_are_refused(tokens: int) -> None:
+    with pytest.raises(InputError, match=f"2 to 1024 tokens, not {tokens}"):
+        workload("gpt2", tokens)
+
+
+def test_photographs_have_no_tokens() -> None:
+    with pytest.raises(InputError, match="leave out --tokens"):
+        workload("resnet50", 64)

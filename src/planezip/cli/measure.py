@@ -43,9 +43,10 @@ def command(
 ) -> None:
     """Trace and capture the workloads, for `planezip reproduce --measurements FOLDER`.
 
-    MODEL is a workload's name; by default all of them. For each: a trace at the paper's batch, and
-    captures of three iterations at random initialisation and after the warm-up. Takes minutes to an
-    hour a model; may be interrupted and goes on where it was.
+    MODEL is a workload's name; by default all of them. For each: a trace at the paper's batch (of
+    gpt2 also at shorter sequences), and captures of three iterations at random initialisation and
+    after the warm-up. Takes minutes to an hour a model; may be interrupted and goes on where it
+    was.
     """
     from planezip.cli.measuring import Measuring
     from planezip.cli.output import print_json

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from planezip.cli.output import say
 from planezip.cli.training import CaptureOptions, capture_model, trace_model
 from planezip.records import save
-from planezip.records.measurements import Measurements, Weights
+from planezip.records.measurements import LENGTH_MODELS, LENGTHS, Measurements, Weights
 from planezip.report.machine import this_machine
 from planezip.workloads import workload
 
@@ -47,15 +48,18 @@ class Measuring:
     @staticmethod
     def _check(measured: Measurements, name: str, part: str) -> None:
         """InputError if what is there is damaged or of another model."""
-        if part == "trace":
-            measured.trace(name)
+        if part.startswith("trace"):
+            measured.trace(name, part)
         else:
             measured.capture(name, cast(Weights, part))
 
     def _parts(self, name: str) -> dict[str, Callable[[], Any]]:
         random, trained = self._options(name, 0), self._options(name, self.warmup_steps)
-        parts: dict[str, Callable[[], Any]] = {
-            "trace": lambda: trace_model(name),
+        parts: dict[str, Callable[[], Any]] = {"trace": lambda: trace_model(name)}
+        if name in LENGTH_MODELS:
+            for tokens in LENGTHS[:-1]:
+                parts[f"trace_{tokens}"] = partial(trace_model, name, tokens=tokens)
+        parts |= {
             "random": lambda: capture_model(name, random),
             "trained": lambda: capture_model(name, trained),
         }

@@ -11,6 +11,7 @@ from planezip.cli import options
     epilog=options.example(
         "planezip trace resnet50 -o trace.json.gz",
         "planezip trace resnet50 --batch 32 --json",
+        "planezip trace gpt2 --tokens 512",
         "planezip trace my_file.py:make_step",
     )
 )
@@ -20,9 +21,16 @@ from planezip.cli import options
     type=click.IntRange(1, options.LARGEST_BATCH),
     help="Items in the batch.  [default: the paper's, or your function's]",
 )
+@click.option(
+    "--tokens",
+    type=click.IntRange(2),
+    help="Length of the sequences of a language model.  [default: 1024]",
+)
 @options.output("the trace")
 @options.as_json
-def command(model: str, batch: int | None, output: Path | None, as_json: bool) -> None:
+def command(
+    model: str, batch: int | None, tokens: int | None, output: Path | None, as_json: bool
+) -> None:
     """Record one training iteration of MODEL: forward, backward and optimizer step.
 
     MODEL is a workload's name or file.py:function, where the function returns a torch.nn.Module and
@@ -35,7 +43,7 @@ def command(model: str, batch: int | None, output: Path | None, as_json: bool) -
     from planezip.report.grids import trace_grid
     from planezip.report.summary import speeds, summarise
 
-    trace = trace_model(model, batch)
+    trace = trace_model(model, batch, tokens)
     if output:
         save(output, trace)
     if as_json:

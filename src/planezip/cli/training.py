@@ -59,13 +59,15 @@ def data_source(name: str, images: Path | None, text: Path | None) -> Path | Non
     return given[needed]
 
 
-def trace_model(name: str, batch: int | None = None) -> Trace:
-    """One training iteration without data, by default at the paper's batch."""
+def trace_model(name: str, batch: int | None = None, tokens: int | None = None) -> Trace:
+    """One training iteration without data, by default at the paper's batch and length."""
     if step := user_step(name):
+        if tokens is not None:
+            raise InputError(f"{name} makes its own data; leave out --tokens")
         from planezip.cli.user import trace_user
 
         return trace_user(step, batch)
-    chosen = workload(name)
+    chosen = workload(name, tokens)
     size = batch or chosen.batch
     with chosen.without_data(size) as (model, items):
         return trace_step(

@@ -1,7 +1,12 @@
 """Deciding what to keep, swap and drop; pure functions from records to a Plan (paper III-B, C)."""
 
+from planezip.planning.borrowed import borrowed_plan
 from planezip.planning.bound import lower_bound_s
 from planezip.planning.checker import check_plan
+from planezip.planning.learned_ratios import LearnedRatios
+from planezip.planning.online import run_online
+from planezip.planning.online_checker import check_online
+from planezip.planning.plan_cache import CacheReport, PlanCache
 from planezip.planning.policies import (
     POLICIES,
     Policy,
@@ -17,16 +22,22 @@ from planezip.planning.timeline_checker import check_timeline
 
 __all__ = [
     "POLICIES",
+    "CacheReport",
+    "LearnedRatios",
+    "PlanCache",
     "Planner",
     "Policy",
     "Problem",
     "RatioTable",
     "best_plan",
+    "borrowed_plan",
+    "check_online",
     "check_plan",
     "check_timeline",
     "lower_bound_s",
     "make_plan",
     "policy",
+    "run_online",
     "smallest_budget",
     "wire_size_error",
 ]

@@ -6,18 +6,20 @@ from typing import Literal
 from planezip.records import Precision, TensorCapture
 
 Signature = Literal["tensor", "optype", "global"]
-Key = tuple[int, int] | str
+Key = tuple[int | str, int] | str
 
 
 def signature_key(tensor: TensorCapture, signature: Signature) -> Key:
     """What identifies a saved activation across iterations.
 
-    "tensor": position of its producing operator and output slot. "optype": the operator's name,
-    one entry for every layer. "global": one entry for all.
+    "tensor": position of its producing operator and output slot. "optype": the operator's name in
+    place of its position, one entry for every layer; the slot stays, since a dropout's output and
+    its mask, which have nothing in common, would share an entry without it. "global": one entry for
+    all.
     """
-    if signature == "tensor":
-        return (tensor.op, tensor.slot)
-    return tensor.op_name if signature == "optype" else ""
+    if signature == "global":
+        return ""
+    return (tensor.op if signature == "tensor" else tensor.op_name, tensor.slot)
 
 
 class RatioTable:

@@ -1,7 +1,5 @@
 """When to bring swapped tensors back (Algorithm 1, line 12)."""
 
-import numpy as np
-
 from planezip.planning.layout import Int64
 from planezip.planning.program import Program
 from planezip.records import Swap
@@ -33,7 +31,7 @@ def _after_last_above(memory: Int64, start: int, stop: int, limit: int) -> int:
     length = _FIRST_STRETCH
     while stop > start:
         begin = max(start, stop - length)
-        above = np.flatnonzero(memory[begin:stop] > limit)
+        (above,) = (memory[begin:stop] > limit).nonzero()
         if above.size:
             return begin + int(above[-1]) + 1
         stop, length = begin, 2 * length

@@ -10,7 +10,7 @@ Few steps differ from those of the program that evicts nothing, so only these ar
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -235,7 +235,8 @@ def _steps(
     for replay in replays:
         steps += layout.steps[start : replay.before]
         for r in replay.steps:
-            free = tuple(b for b in r.touches if b in lives.freed.get(len(steps), ()))
+            freed = lives.freed.get(len(steps))
+            free = tuple(b for b in r.touches if b in freed) if freed else ()
             steps.append(Step(problem.ops[r.position].index, r.into, free, r.replay_for))
         start = replay.before
     steps += layout.steps[start:]
@@ -244,7 +245,8 @@ def _steps(
         now = {b for b in steps[index].free if b not in lives.changed}
         now |= lives.freed.get(index, set())
         free = tuple(b for b in layout.touches[position] if b in now)
-        steps[index] = replace(steps[index], free=free)
+        own = layout.steps[position]
+        steps[index] = Step(own.op, own.into, free)
     return steps
 
 

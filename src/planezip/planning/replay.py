@@ -114,19 +114,26 @@ class ReplayCosts:
             if t in problem.writers:
                 with suppress(NotReplayableError):
                     self._start(t)
-        self._readers: dict[int, set[int]] = {t: set() for t in problem.candidates}
-        self._dependants: dict[int, set[int]] = {t: set() for t in problem.candidates}
+        # Few sets of a copy ever change, so they are replaced rather than changed.
+        self._readers: dict[int, frozenset[int]] = dict.fromkeys(problem.candidates, frozenset())
+        self._dependants = self._readers.copy()
         for t, frontier in self.frontier.items():
             for read in frontier:
-                self._readers[read].add(t)
+                self._readers[read] |= {t}
 
     def copy(self) -> "ReplayCosts":
         """An independent copy, cheap enough for one per candidate plan."""
         twin = copy(self)
-        for name in ("positions", "frontier", "ticks", "written_bytes", "dropped"):
+        for name in (
+            "_readers",
+            "_dependants",
+            "positions",
+            "frontier",
+            "ticks",
+            "written_bytes",
+            "dropped",
+        ):
             setattr(twin, name, getattr(self, name).copy())
-        twin._readers = {t: readers.copy() for t, readers in self._readers.items()}
-        twin._dependants = {t: readers.copy() for t, readers in self._dependants.items()}
         return twin
 
     def can_drop(self, t: int) -> bool:
@@ -137,7 +144,7 @@ class ReplayCosts:
         """Duration of t's replay."""
         return self.ticks[t] / TICKS_PER_S
 
-    def dropped_dependants(self, t: int) -> set[int]:
+    def dropped_dependants(self, t: int) -> frozenset[int]:
         """The dropped tensors whose replay reads t."""
         return self._dependants[t]
 
@@ -153,18 +160,18 @@ class ReplayCosts:
         """Record that t is dropped; the candidates whose charge that changes."""
         self.dropped.add(t)
         for read in self.frontier[t]:
-            self._dependants[read].add(t)
+            self._dependants[read] |= {t}
         if self.kept:
             return set()
         changed = set(self.frontier[t])
-        readers, self._readers[t], self._dependants[t] = self._readers[t], set(), set()
+        readers, dropped = self._readers[t], self._dependants[t]
+        self._readers[t] = self._dependants[t] = frozenset()
         for reader in readers:
             self._extend(reader, t)
             changed.add(reader)
-            for read in self.frontier[t]:
-                self._readers[read].add(reader)
-                if reader in self.dropped:
-                    self._dependants[read].add(reader)
+        for read in self.frontier[t]:
+            self._readers[read] |= readers
+            self._dependants[read] |= dropped
         return changed
 
     def _extend(self, reader: int, t: int) -> None:

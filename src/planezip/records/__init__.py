@@ -8,6 +8,7 @@ from planezip.records.costs import (
     peak_activation_bytes,
 )
 from planezip.records.files import write_atomically, write_together
+from planezip.records.online import Departure, OnlineIteration, Return
 from planezip.records.plan import Action, Plan, Step, Swap
 from planezip.records.platform import PAPER_PLATFORMS, Platform, platform, platforms
 from planezip.records.store import from_json, load, read_json, save, to_json
@@ -19,13 +20,16 @@ __all__ = [
     "PAPER_PLATFORMS",
     "Action",
     "Capture",
+    "Departure",
     "Event",
     "Kind",
+    "OnlineIteration",
     "Op",
     "Phase",
     "Plan",
     "Platform",
     "Precision",
+    "Return",
     "Step",
     "Storage",
     "Swap",

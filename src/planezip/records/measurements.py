@@ -18,6 +18,10 @@ PAPER_MODELS = ("resnet50", "densenet121", "efficientnet_b0", "vit_base_patch16_
 """The five workloads of Table I, in its order."""
 OTHER_MODELS = ("gpt2_fused", "llama")
 """Workloads beyond the paper, reported beside the five and never in their means."""
+LENGTH_MODELS = ("gpt2",)
+"""Those that are traced at several lengths of their sequences."""
+LENGTHS = (256, 512, 768, 896, 1024)
+"""Tokens of a sequence; the longest is that of `trace`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +29,9 @@ class Measurements:
     """What was measured once: `<model>/<name>.json.gz` in a folder.
 
     The names: `trace`, the training iteration at the paper's batch; `trained`, a capture of three
-    iterations after a warm-up; `random`, one at random initialisation; and for some models
-    `autocast`, like `trained` but under real BF16 autocast.
+    iterations after a warm-up; `random`, one at random initialisation; for some models `autocast`,
+    like `trained` but under real BF16 autocast; and `trace_256` and others for other lengths of a
+    language model's sequences.
     """
 
     folder: Path
@@ -40,9 +45,16 @@ class Measurements:
         found = {path.parent.name for path in self.folder.glob("*/trace.json.gz")}
         return (*(m for m in known if m in found), *sorted(found - set(known)))
 
-    def trace(self, model: str) -> Trace:
+    def trace(self, model: str, name: str = "trace") -> Trace:
         """InputError if there is none, or one of another model."""
-        return _of(model, self.path(model, "trace"), Trace)
+        return _of(model, self.path(model, name), Trace)
+
+    def traces_by_length(self, model: str) -> dict[int, Trace]:
+        """Tokens of a sequence -> trace, ascending; empty unless there are several."""
+        names = {n: "trace" if n == max(LENGTHS) else f"trace_{n}" for n in LENGTHS}
+        paths = {n: self.path(model, name) for n, name in names.items()}
+        found = {n: self.trace(model, names[n]) for n, path in paths.items() if path.exists()}
+        return found if model in LENGTH_MODELS and len(found) > 1 else {}
 
     def capture(self, model: str, weights: Weights = "trained") -> Capture | None:
         """None if this model was not captured with these weights; InputError if another was."""

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+import msgspec
+import xxhash
+
 Phase = Literal["forward", "backward", "optimizer"]
 Kind = Literal[
     "activation",  # produced in the iteration: saved activations, temporaries, activation gradients
@@ -145,3 +148,12 @@ class Trace:
     def saved_bytes(self) -> int:
         """Bytes of all saved activations as traced."""
         return sum(self.storages[s].bytes for s in self.saved)
+
+    @cached_property
+    def signature(self) -> str:
+        """Hash of the operator sequence: equal for iterations that one plan fits.
+
+        Covers every operator's name, pass, work and operands and every storage's kind, element type
+        and size: all that a plan depends on. Shapes count by the sizes and the work that they mean.
+        """
+        return xxhash.xxh3_128_hexdigest(msgspec.json.encode((self.ops, self.storages)))

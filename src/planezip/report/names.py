@@ -29,6 +29,15 @@ VARIANTS = {
     "planezip-oracle": "PlaneZip, oracle ratios",
 }
 """The policies and those of the ablation (figure 5)."""
+DYNAMIC_POLICIES = {
+    "planned": "PlaneZip, a plan per sequence",
+    "planned-bw": "BW, a plan per sequence",
+    "longest": "PlaneZip, the longest sequence's plan",
+    "online": "online, Eq. 1 compressed",
+    "online-raw": "online, Eq. 1",
+    "online-recompute": "online, recompute only",
+}
+"""For operator sequences that change."""
 _BEYOND_THE_PAPER = {"gpt2_fused": "GPT-2, fused attention", "llama": "Llama-style decoder"}
 PRECISIONS: dict[Precision, str] = {"bf16": "BF16", "fp32": "FP32"}
 ENCODERS = {"raw": "raw", "zvc": "ZVC", "dbx": "DBX", "bx": "BX", "zbx": "ZBX"}

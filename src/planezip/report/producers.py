@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from planezip.records import Capture, Precision, TensorCapture
+from planezip.records import Capture, Precision, TensorCapture, Trace
 from planezip.records.capture import SYMBOL32
 from planezip.report.ratios import CODECS, PRECISIONS, ratio_of
 
@@ -40,6 +40,13 @@ def category_of(op_name: str, dtype: str, slot: int) -> str:
     if name in ("native_dropout", "_fused_dropout"):
         return "Dropout mask" if slot else "Dropout output"
     return _CATEGORY.get(name, OTHER)
+
+
+def categories(trace: Trace) -> dict[int, str]:
+    """Table III's names for what a training iteration saves, by storage id."""
+    writer = {s: op.name for op in trace.ops[: trace.forward_end] for s in op.writes}
+    saved = (trace.storages[s] for s in trace.saved)
+    return {s.id: category_of(writer.get(s.id, "input"), s.dtype, s.slot) for s in saved}
 
 
 @dataclass(frozen=True, slots=True)

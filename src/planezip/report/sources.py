@@ -8,7 +8,7 @@ from planezip.planning.predictor import Signature
 from planezip.records import Capture, Precision, Trace
 from planezip.records.align import align
 from planezip.records.capture import SYMBOL32
-from planezip.report.producers import category_of
+from planezip.report.producers import categories
 from planezip.report.published import PaperProducer, paper
 
 RatioKind = Literal["captured", "paper"]
@@ -67,11 +67,9 @@ class PaperTable:
         """Ratio one where the table has no row. With 32-bit symbols, which it lacks, no ratios."""
         if codec == SYMBOL32:
             return {}
-        writer = {s: op.name for op in trace.ops[: trace.forward_end] for s in op.writes}
         found = {}
-        for s in trace.saved:
+        for s, producer in categories(trace).items():
             storage = trace.storages[s]
-            producer = category_of(writer.get(s, "input"), storage.dtype, storage.slot)
             row = paper().producer_in(trace.model, producer)
             wide = storage.dtype == "float32" and not storage.final and precision == "fp32"
             found[s] = 1.0 if row is None else _ratio(row, codec, wide)

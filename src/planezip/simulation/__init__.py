@@ -1,6 +1,7 @@
-"""Event-driven simulation of a plan (paper IV) and its timeline for Perfetto."""
+"""Event-driven simulation of plans and online policies (paper IV); timelines for Perfetto."""
 
+from planezip.simulation.machine import OnlineMachine
 from planezip.simulation.perfetto import perfetto
 from planezip.simulation.simulator import Simulator
 
-__all__ = ["Simulator", "perfetto"]
+__all__ = ["OnlineMachine", "Simulator", "perfetto"]

@@ -1,11 +1,11 @@
 """Replays a plan on a platform: one compute stream, two copy queues, a hard budget (paper IV)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from planezip.errors import PlanOverflowError
-from planezip.records import Event, Plan, Platform, Swap, Timeline, Trace, op_seconds
+from planezip.records import Plan, Platform, Timeline, Trace, op_seconds
 from planezip.records.trace import BUDGETED_KINDS
 from planezip.simulation.engine import Device, Transfer
+from planezip.simulation.stream import ComputeStream
 
 
 class Simulator:
@@ -31,20 +31,39 @@ class Simulator:
         """
         return _Run(self, plan, ratios, detail).run()
 
+    def transfer(self, storage: int, ratios: Mapping[int, float]) -> Transfer:
+        """The storage's way out and back, compressed by its ratio."""
+        p, size, ratio = self.platform, self.sizes[storage], ratios.get(storage, 1.0)
+        return Transfer(
+            storage,
+            size,
+            p.copy_s(size, ratio, p.d2h_bytes_per_s),
+            p.copy_s(size, ratio, p.h2d_bytes_per_s),
+        )
 
-class _Run:
+    def wire_bytes(self, storage: int, ratios: Mapping[int, float]) -> int:
+        """Bytes of the storage on the link to the host."""
+        size, ratio = self.sizes[storage], ratios.get(storage, 1.0)
+        compressed = self.platform.compresses(ratio, self.platform.d2h_bytes_per_s)
+        return round(size / ratio) if compressed else size
+
+
+class _Run(ComputeStream):
     def __init__(
         self, simulator: Simulator, plan: Plan, ratios: Mapping[int, float], detail: bool
     ) -> None:
-        self.simulator, self.plan, self.ratios, self.detail = simulator, plan, ratios, detail
-        self.device = Device(plan.budget_bytes, detail)
+        super().__init__(Device(plan.budget_bytes, detail), detail)
+        self.simulator, self.plan, self.ratios = simulator, plan, ratios
         self.sizes = [*simulator.sizes, *(simulator.sizes[s] for s in plan.scratch)]
-        self.now_s = self.recompute_s = self.stall_s = 0.0
-        self.transfers = {swap.storage: self._transfer(swap) for swap in plan.swaps}
-        self.out_after = _by_step(plan.swaps, "out_after")
-        self.release_after = _by_step(plan.swaps, "release_after")
-        self.prefetch_before = _by_step(plan.swaps, "prefetch_before")
-        self.needed_by = _by_step(plan.swaps, "needed_by")
+        self.transfers = {
+            swap.storage: simulator.transfer(swap.storage, ratios) for swap in plan.swaps
+        }
+        # Queues are FIFO, so what is needed first goes first.
+        swaps = sorted(plan.swaps, key=lambda swap: (swap.needed_by, swap.storage))
+        self.out_after = _by_step((swap.out_after, swap.storage) for swap in swaps)
+        self.release_after = _by_step((swap.release_after, swap.storage) for swap in swaps)
+        self.prefetch_before = _by_step((swap.prefetch_before, swap.storage) for swap in swaps)
+        self.needed_by = _by_step((swap.needed_by, swap.storage) for swap in swaps)
         self.loud = {
             *self.out_after,
             *self.release_after,
@@ -52,20 +71,10 @@ class _Run:
             *self.needed_by,
         }  # the steps that copies begin at or wait for
 
-    def _transfer(self, swap: Swap) -> Transfer:
-        platform, size = self.simulator.platform, self.sizes[swap.storage]
-        ratio = self.ratios.get(swap.storage, 1.0)
-        return Transfer(
-            swap.storage,
-            size,
-            platform.copy_s(size, ratio, platform.d2h_bytes_per_s),
-            platform.copy_s(size, ratio, platform.h2d_bytes_per_s),
-        )
-
     def run(self) -> Timeline:
         sizes, batch = self.sizes, self.simulator.batch
         self.resident = set(batch)
-        self._allocate(-1, sum(sizes[s] for s in batch))
+        self.allocate(-1, sum(sizes[s] for s in batch))
         self._leave(-1)
         index, count = 0, len(self.plan.steps)
         while index < count:
@@ -80,14 +89,14 @@ class _Run:
         device, sizes, step = self.device, self.sizes, self.plan.steps[index]
         for s in self.prefetch_before.get(index, ()):
             device.swap_in(self.transfers[s])
-        self._catch_up()
+        self.catch_up()
         for s in self.needed_by.get(index, ()):
-            self._wait_for_swap_in(index, s)
+            self.wait_for_swap_in(index, self.transfers[s])
         new = [b for b in step.into if b not in self.resident]
         if new:
-            self._allocate(index, sum(sizes[b] for b in new))
+            self.allocate(index, sum(sizes[b] for b in new))
             self.resident.update(new)
-        self._compute(index, step.op, step.replay_for)
+        self.compute(index, self.simulator.seconds[step.op], step.replay_for)
         if step.free:
             device.change(self.now_s, -sum(sizes[b] for b in step.free))
             self.resident.difference_update(step.free)
@@ -138,62 +147,6 @@ class _Run:
         for s in self.release_after.get(index, ()):
             self.device.release(self.now_s, self.transfers[s])
 
-    def _catch_up(self) -> None:
-        """Let the copies run up to now; memory that one frees can start the next swap-in then."""
-        device = self.device
-        while (next_s := device.next_s()) is not None and next_s <= self.now_s:
-            device.start_swap_in(device.complete_next())
-        device.start_swap_in(self.now_s)
-
-    def _allocate(self, index: int, size: int) -> None:
-        """Take memory, waiting for pending swap-outs; a waiting operator has the first claim."""
-        device = self.device
-        began_s = self.now_s
-        while not device.fits(size):
-            if device.next_s() is None:
-                raise PlanOverflowError(index, device.used_bytes + size, device.budget_bytes)
-            self.now_s = device.complete_next()
-        self._stalled(began_s, index, -1)
-        device.change(self.now_s, size)
-        device.start_swap_in(self.now_s)
-
-    def _wait_for_swap_in(self, index: int, storage: int) -> None:
-        device, transfer = self.device, self.transfers[storage]
-        began_s = self.now_s
-        while not transfer.back:
-            device.start_swap_in(self.now_s)
-            if device.next_s() is None:
-                raise PlanOverflowError(
-                    index, device.used_bytes + transfer.bytes, device.budget_bytes
-                )
-            self.now_s = device.complete_next()
-        self._stalled(began_s, index, storage)
-        device.start_swap_in(self.now_s)
-
-    def _stalled(self, began_s: float, index: int, storage: int) -> None:
-        if self.now_s > began_s:
-            self.stall_s += self.now_s - began_s
-            if self.detail:
-                self.device.events.append(
-                    Event(began_s, self.now_s, "compute", "stall", index, storage)
-                )
-
-    def _compute(self, index: int, op: int, replay_for: int) -> None:
-        seconds = self.simulator.seconds[op]
-        end_s = self.now_s + seconds
-        if replay_for >= 0:
-            self.recompute_s += seconds
-        if self.detail:
-            kind = "replay" if replay_for >= 0 else "op"
-            self.device.events.append(
-                Event(self.now_s, end_s, "compute", kind, index, replay_for)  # type: ignore[arg-type]
-            )
-        # Copies that complete during the operator free memory and start swap-ins in their time.
-        device = self.device
-        while (next_s := device.next_s()) is not None and next_s <= end_s:
-            device.start_swap_in(device.complete_next())
-        self.now_s = end_s
-
     def _timeline(self) -> Timeline:
         swapped = [self.transfers[swap.storage] for swap in self.plan.swaps]
         return Timeline(
@@ -202,21 +155,15 @@ class _Run:
             stall_s=self.stall_s,
             peak_bytes=self.device.peak_bytes,
             swapped_bytes=sum(t.bytes for t in swapped),
-            wire_bytes=sum(self._wire_bytes(t) for t in swapped),
+            wire_bytes=sum(self.simulator.wire_bytes(t.storage, self.ratios) for t in swapped),
             events=tuple(sorted(self.device.events, key=lambda e: (e.start_s, e.end_s, e.stream))),
             memory=tuple(self.device.memory),
         )
 
-    def _wire_bytes(self, t: Transfer) -> int:
-        platform, ratio = self.simulator.platform, self.ratios.get(t.storage, 1.0)
-        compressed = platform.compresses(ratio, platform.d2h_bytes_per_s)
-        return round(t.bytes / ratio) if compressed else t.bytes
 
-
-def _by_step(swaps: tuple[Swap, ...], field: str) -> dict[int, list[int]]:
-    """Storages of the swaps by the step in `field`; queues are FIFO, so first needed goes first."""
-    ordered = sorted(swaps, key=lambda swap: (swap.needed_by, swap.storage))
+def _by_step(entries: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    """(step, storage) -> the storages of every step, in their order."""
     steps: dict[int, list[int]] = {}
-    for swap in ordered:
-        steps.setdefault(getattr(swap, field), []).append(swap.storage)
+    for step, storage in entries:
+        steps.setdefault(step, []).append(storage)
     return steps

@@ -1,6 +1,7 @@
 """Language models from Hugging Face transformers, trained on a text (paper Table I)."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,12 @@ from planezip.workloads.text import VOCABULARY, Text, python_documentation
 from planezip.workloads.workload import Batch, Workload
 
 TOKENS = 1024
-"""Length of a sequence."""
+"""Length of a sequence, unless another is asked for; none is longer."""
 LIBRARIES = ("tokenizers", "transformers")
 
 
 class CausalLM(torch.nn.Module):
-    """Logits of the next token for int64 tokens (size, TOKENS).
+    """Logits of the next token for int64 tokens (size, length), by default TOKENS long.
 
     Positions and the causal mask are made once, beforehand: a model that makes its own looks at the
     values of tensors, which on the meta device have none. Fused attention needs no mask.
@@ -23,15 +24,18 @@ class CausalLM(torch.nn.Module):
 
     mask: torch.Tensor | None
 
-    def __init__(self, model: torch.nn.Module, masked: bool = True) -> None:
+    def __init__(
+        self, model: torch.nn.Module, masked: bool = True, length: int | None = None
+    ) -> None:
         super().__init__()
         self.model = model
         mask = None
+        length = length or TOKENS
         if masked:
             lowest = torch.finfo(torch.float32).min
-            mask = torch.full((1, 1, TOKENS, TOKENS), lowest).triu(1)
+            mask = torch.full((1, 1, length, length), lowest).triu(1)
         self.register_buffer("mask", mask, persistent=False)
-        self.register_buffer("positions", torch.arange(TOKENS)[None], persistent=False)
+        self.register_buffer("positions", torch.arange(length)[None], persistent=False)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         output: Any = self.model(
@@ -44,8 +48,13 @@ class CausalLM(torch.nn.Module):
         return logits
 
 
-def gpt2() -> Workload:
-    """GPT-2 with 124 M parameters and attention that saves its probabilities, batch 8 x 1024."""
+def gpt2(tokens: int | None = None) -> Workload:
+    """GPT-2 with 124 M parameters and attention that saves its probabilities, batch 8 x 1024.
+
+    Args:
+        tokens: length of a sequence; None for TOKENS.
+    """
+    length = tokens or TOKENS
     return Workload(
         name="gpt2",
         title="GPT-2",
@@ -53,65 +62,64 @@ def gpt2() -> Workload:
         capture_batch=1,
         learning_rate=3e-4,
         adam=True,
-        build=_gpt2,
+        build=partial(_gpt2, length),
         checkpoint=None,
-        placeholder=_placeholder,
-        data=_data,
+        placeholder=partial(_placeholder, length),
+        data=partial(_data, length),
         source="text",
         loss=next_token_loss,
+        libraries=LIBRARIES,
     )
 
 
-def gpt2_fused() -> Workload:
+def gpt2_fused(tokens: int | None = None) -> Workload:
     """GPT-2 with fused attention, which computes its probabilities again instead of saving them.
 
     Its attention has no dropout: the fused kernel of the CPU knows none, and torch would fall back
     to attention that is not fused. The other dropout layers are GPT-2's.
     """
     return replace(
-        gpt2(),
+        gpt2(tokens),
         name="gpt2_fused",
         title="GPT-2, fused attention",
-        build=_gpt2_fused,
+        build=partial(_gpt2_fused, tokens or TOKENS),
         fake=True,
-        libraries=LIBRARIES,
     )
 
 
-def llama() -> Workload:
+def llama(tokens: int | None = None) -> Workload:
     """A small decoder of Llama's kind in BF16 mixed precision: 114 M parameters, 8 x 1024 tokens.
 
     RMSNorm, SwiGLU, rotary positions, grouped-query fused attention (12 heads, 4 for keys and
     values), no dropout, tied embeddings.
     """
     return replace(
-        gpt2(),
+        gpt2(tokens),
         name="llama",
         title="Llama",
-        build=_llama,
+        build=partial(_llama, tokens or TOKENS),
         loss=mixed_precision_loss,
         fake=True,
-        libraries=LIBRARIES,
     )
 
 
-def _gpt2() -> torch.nn.Module:
+def _gpt2(length: int) -> torch.nn.Module:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(vocab_size=VOCABULARY, attn_implementation="eager")
-    return CausalLM(GPT2LMHeadModel(config))
+    return CausalLM(GPT2LMHeadModel(config), length=length)
 
 
-def _gpt2_fused() -> torch.nn.Module:
+def _gpt2_fused(length: int) -> torch.nn.Module:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(
         vocab_size=VOCABULARY, attn_pdrop=0.0, attn_implementation=_register_attention()
     )
-    return CausalLM(GPT2LMHeadModel(config), masked=False)
+    return CausalLM(GPT2LMHeadModel(config), masked=False, length=length)
 
 
-def _llama() -> torch.nn.Module:
+def _llama(length: int) -> torch.nn.Module:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
@@ -125,7 +133,7 @@ def _llama() -> torch.nn.Module:
         tie_word_embeddings=True,
         attn_implementation=_register_attention(),
     )
-    return CausalLM(LlamaForCausalLM(config), masked=False)
+    return CausalLM(LlamaForCausalLM(config), masked=False, length=length)
 
 
 def _register_attention() -> str:
@@ -163,14 +171,14 @@ def _causal_attention(
     return result.transpose(1, 2), None
 
 
-def _placeholder(size: int) -> Batch:
-    return (torch.zeros(size, TOKENS, dtype=torch.int64),)
+def _placeholder(length: int, size: int) -> Batch:
+    return (torch.zeros(size, length, dtype=torch.int64),)
 
 
-def _data(path: Path | None, seed: int) -> Text:
+def _data(length: int, path: Path | None, seed: int) -> Text:
     if path is None:
-        return python_documentation(seed, TOKENS)
-    return Text.from_file(path, seed, TOKENS)
+        return python_documentation(seed, length)
+    return Text.from_file(path, seed, length)
 
 
 def next_token_loss(model: torch.nn.Module, batch: Batch) -> torch.Tensor:

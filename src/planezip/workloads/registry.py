@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from planezip.errors import InputError
-from planezip.workloads.language import gpt2, gpt2_fused, llama
+from planezip.workloads.language import TOKENS, gpt2, gpt2_fused, llama
 from planezip.workloads.vision import (
     densenet121,
     efficientnet_b0,
@@ -12,7 +12,7 @@ from planezip.workloads.vision import (
 )
 from planezip.workloads.workload import Workload
 
-WORKLOADS: dict[str, Callable[[], Workload]] = {
+WORKLOADS: dict[str, Callable[..., Workload]] = {
     maker.__name__: maker
     for maker in (
         resnet50,
@@ -26,10 +26,20 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 }
 
 
-def workload(name: str) -> Workload:
-    """The workload called `name`; InputError lists those that exist."""
-    try:
-        return WORKLOADS[name]()
-    except KeyError:
+def workload(name: str, tokens: int | None = None) -> Workload:
+    """The workload called `name`; InputError lists those that exist.
+
+    Args:
+        tokens: length of a sequence if the workload trains on text; None for its own.
+    """
+    if name not in WORKLOADS:
         known = ", ".join(sorted(WORKLOADS))
-        raise InputError(f"unknown model {name!r}; choose one of: {known}") from None
+        raise InputError(f"unknown model {name!r}; choose one of: {known}")
+    chosen = WORKLOADS[name]()
+    if tokens is None:
+        return chosen
+    if chosen.source != "text":
+        raise InputError(f"{name} does not train on sequences; leave out --tokens")
+    if not 2 <= tokens <= TOKENS:
+        raise InputError(f"{name} takes sequences of 2 to {TOKENS} tokens, not {tokens}")
+    return WORKLOADS[name](tokens)

@@ -27,6 +27,8 @@ class Autocast:
             rounded to BF16; None where the category does not occur.
         autocast_share_pct, autocast: the same of what autocast saves, BF16 and FP32 as they are.
         autocast_bf16_pct: percentage of the autocast bytes that are BF16.
+        converted_bf16, autocast_bf16: ratio of one producer's BF16 tensors alone, rounded and real:
+            like with like; None where there are none, and for all producers, whose mixtures differ.
     """
 
     model: str
@@ -36,6 +38,8 @@ class Autocast:
     autocast_share_pct: float | None
     autocast: float | None
     autocast_bf16_pct: float | None
+    converted_bf16: float | None
+    autocast_bf16: float | None
 
 
 def _rows(measured: Measurements) -> list[Autocast]:
@@ -54,30 +58,48 @@ def _model_rows(
     for producer in (ALL, *sorted({category(t) for t in (*converted, *real)})):
         mine = [t for t in converted if producer in (ALL, category(t))]
         theirs = [t for t in real if producer in (ALL, category(t))]
-        total = sum(t.bytes for t in theirs)
-        halves = sum(t.bytes for t in theirs if t.dtype == "bfloat16")
+        halves = [t for t in theirs if t.dtype == "bfloat16"]
         rows.append(
             Autocast(
                 model,
                 producer,
-                100 * _bytes(mine, "bf16") / _bytes(converted, "bf16") if mine else None,
-                ratio_of(mine, "bf16", "planezip") if mine else None,
-                100 * total / _bytes(real, "fp32") if theirs else None,
-                ratio_of(theirs, "fp32", "planezip") if theirs else None,
-                100 * halves / total if total else None,
+                _share_pct(mine, converted, "bf16") if mine else None,
+                _ratio(mine, "bf16"),
+                _share_pct(theirs, real, "fp32") if theirs else None,
+                _ratio(theirs, "fp32"),
+                _share_pct(halves, theirs, "fp32"),
+                *_alike(mine, halves if producer != ALL else []),
             )
         )
     return rows
 
 
-def _bytes(tensors: Sequence[TensorCapture], precision: Precision) -> int:
-    return sum(t.bytes_at(precision) for t in tensors)
+def _alike(
+    converted: Sequence[TensorCapture], real: Sequence[TensorCapture]
+) -> tuple[float | None, float | None]:
+    """Ratio of tensors rounded to BF16 and of real BF16 ones, if there are both."""
+    rounded = [t for t in converted if t.dtype == "float32"]
+    if not (rounded and real):
+        return None, None
+    return _ratio(rounded, "bf16"), _ratio(real, "fp32")
+
+
+def _share_pct(
+    part: Sequence[TensorCapture], whole: Sequence[TensorCapture], precision: Precision
+) -> float | None:
+    part_bytes, whole_bytes = (sum(t.bytes_at(precision) for t in ts) for ts in (part, whole))
+    return 100 * part_bytes / whole_bytes if whole_bytes else None
+
+
+def _ratio(tensors: Sequence[TensorCapture], precision: Precision) -> float | None:
+    return ratio_of(tensors, precision, "planezip") if tensors else None
 
 
 def _grid(rows: Sequence[Autocast]) -> Grid:
     return Grid(
         "PlaneZip's ratio: FP32 activations rounded to BF16, and those of real BF16 autocast",
-        ("model", "producer", "share %", "converted", "share %", "autocast", "of it BF16 %"),
+        ("model", "producer", "share %", "converted", "share %", "autocast", "of it BF16 %",
+         "BF16 converted", "BF16 real"),
         [
             (
                 model_title(r.model),
@@ -87,12 +109,15 @@ def _grid(rows: Sequence[Autocast]) -> Grid:
                 number(r.autocast_share_pct, 1),
                 number(r.autocast),
                 number(r.autocast_bf16_pct, 0),
+                number(r.converted_bf16),
+                number(r.autocast_bf16),
             )
             for r in rows
         ],
         words=2,
-        note="Autocast keeps some activations in FP32; they are compressed as they are.",
-    )
+        note="Autocast keeps some activations in FP32; they are compressed as they are. "
+        "The last two columns are of those tensors alone that are BF16 in both.",
+    )  # fmt: skip
 
 
 AUTOCAST = Artefact("autocast", "Section V-F, real BF16 tensors", Autocast, _rows, _grid)

@@ -7,6 +7,7 @@ from planezip.report.artefacts.alignment import ALIGNMENT
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.artefacts.autocast import AUTOCAST
 from planezip.report.artefacts.bound import BOUND
+from planezip.report.artefacts.dynamic import DYNAMIC, DYNAMIC_SUMMARY
 from planezip.report.artefacts.fig1 import FIG1_SUMMARY, FIG1_TENSORS
 from planezip.report.artefacts.fig1b import FIG1B
 from planezip.report.artefacts.fig3 import FIG3, SYMBOLS
@@ -39,6 +40,8 @@ ARTEFACTS = {
         FIG6B,
         SEMANTICS_TABLE,
         BOUND,
+        DYNAMIC,
+        DYNAMIC_SUMMARY,
     )
 }
 

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planezip.records import TensorCapture
+from planezip.records import TensorCapture, Trace
 from planezip.records.measurements import PAPER_MODELS, Measurements
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.grid import Grid, number
 from planezip.report.names import ENCODERS
-from planezip.report.producers import category, encoder_blocks
+from planezip.report.producers import categories, category, encoder_blocks
 from planezip.report.published import paper
 from planezip.report.ratios import ratio_of
 
@@ -19,8 +19,8 @@ class ProducerOverModels:
     """One row of Table III.
 
     Attributes:
-        share_min_pct, share_max_pct: range of its share of a model's saved bytes in FP32, over the
-            models where it occurs.
+        share_min_pct, share_max_pct: range of its share of what a model saves at its training batch
+            in FP32 (Table I's bytes), over the models where it occurs.
         zvc, bx, planezip: ratios over all models, weighted by captured bytes.
         top_encoder: what the planezip codec chose most often, and in which share of the blocks.
     """
@@ -36,19 +36,22 @@ class ProducerOverModels:
 
 
 def _rows(measured: Measurements) -> list[ProducerOverModels]:
-    captures = measured.captures(PAPER_MODELS)
     tensors: dict[str, list[TensorCapture]] = {}
     shares: dict[str, list[float]] = {}
-    for capture in captures:
-        mine: dict[str, list[TensorCapture]] = {}
+    for capture in measured.captures(PAPER_MODELS):
         for tensor in capture.iterations[0]:
-            mine.setdefault(category(tensor), []).append(tensor)
-        total = sum(tensor.bytes for tensor in capture.iterations[0])
-        for producer, members in mine.items():
-            tensors.setdefault(producer, []).extend(members)
-            shares.setdefault(producer, []).append(100 * sum(t.bytes for t in members) / total)
-    rows = [_row(producer, tensors[producer], shares[producer]) for producer in tensors]
+            tensors.setdefault(category(tensor), []).append(tensor)
+        for producer, share in _shares(measured.trace(capture.model)).items():
+            shares.setdefault(producer, []).append(share)
+    rows = [_row(producer, ts, shares.get(producer, [0.0])) for producer, ts in tensors.items()]
     return sorted(rows, key=lambda row: -row.share_max_pct)
+
+
+def _shares(trace: Trace) -> dict[str, float]:
+    saved: Counter[str] = Counter()
+    for storage, producer in categories(trace).items():
+        saved[producer] += trace.storages[storage].bytes
+    return {producer: 100 * size / trace.saved_bytes for producer, size in saved.items()}
 
 
 def _row(producer: str, tensors: list[TensorCapture], shares: list[float]) -> ProducerOverModels:
@@ -78,7 +81,8 @@ def _grid(rows: Sequence[ProducerOverModels]) -> Grid:
 
 def _line(row: ProducerOverModels) -> list[str]:
     theirs = paper().producers.get(row.producer)
-    line = [row.producer, f"{row.share_min_pct:.0f}–{row.share_max_pct:.0f}"]
+    ends = dict.fromkeys(f"{pct:.0f}" for pct in (row.share_min_pct, row.share_max_pct))
+    line = [row.producer, "–".join(ends)]
     line.append(theirs.share if theirs else "–")
     for name in ("zvc", "bx", "planezip"):
         line += [number(getattr(row, name)), number(getattr(theirs, name, None))]

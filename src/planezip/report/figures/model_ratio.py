@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from planezip.records.capture import CODECS
 from planezip.report.figures.style import CODEC_COLOURS, MUTED, png_and_svg, stacked_panels
@@ -13,25 +14,32 @@ from planezip.report.published import GEOMEAN, paper
 from planezip.report.ratios import Ratio
 
 _BAR = 0.13
-_LABEL = 0.12  # height of a number, in parts of the tallest bar
+_GAP = 0.35  # before what is beyond the paper
 _SHORT = {
-    GEOMEAN: "geo. mean",
+    GEOMEAN: "geometric\nmean of five",
     "gpt2_fused": "GPT-2, fused\nattention",
     "llama": "Llama-style\ndecoder",
 }
 
 
 def model_ratio_figure(rows: Sequence[Ratio]) -> dict[str, bytes]:
-    """Groups of bars, one a model; a dash across the PlaneZip bar marks the paper's ratio."""
+    """Groups of bars, one a model, the paper's first, then their mean, then all others.
+
+    PlaneZip's ratio stands in the foot of its bar; a dash across the bar marks the paper's, which
+    stands above both.
+    """
     models = list(dict.fromkeys(row.model for row in rows))
     models.sort(key=lambda model: (model not in paper().models, model != GEOMEAN))
+    beyond = [model not in paper().models and model != GEOMEAN for model in models]
+    places = np.arange(len(models)) + _GAP * np.array(beyond)
     width = max(7.5, 1.5 + 1.35 * len(models))
     with stacked_panels(len(PRECISIONS), width, height=2.9) as (figure, axes):
         for axis, (precision, title) in zip(axes, PRECISIONS.items(), strict=True):
             mine = {(r.model, r.codec): r.ratio for r in rows if r.precision == precision}
-            theirs = [paper().ratios(model, "trained").get(precision, 0.0) for model in models]
-            _draw(axis, models, mine, theirs)
-            _mark_paper(axis, theirs)
+            theirs = [paper().ratios(model, "trained").get(precision) for model in models]
+            _draw(axis, places, [[mine.get((m, c), 0.0) for m in models] for c in CODECS])
+            _mark_paper(axis, places, theirs, [mine.get((m, "planezip"), 0.0) for m in models])
+            axis.set_xticks(places, [_SHORT.get(model, model_title(model)) for model in models])
             axis.set_ylabel(f"ratio, {title}")
         axes[0].legend(
             loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(CODECS) + 1, frameon=False
@@ -39,39 +47,45 @@ def model_ratio_figure(rows: Sequence[Ratio]) -> dict[str, bytes]:
         return png_and_svg(figure)
 
 
-def _draw(
-    axis: Axes,
-    models: list[str],
-    ratios: dict[tuple[str, str], float],
-    published: list[float],
-) -> None:
-    places = np.arange(len(models))
-    for i, codec in enumerate(CODECS):
-        offset = (i - (len(CODECS) - 1) / 2) * _BAR
-        heights = [ratios.get((model, codec), 0.0) for model in models]
-        axis.bar(
-            places + offset, heights, _BAR * 0.92, label=TITLES[codec], color=CODEC_COLOURS[codec]
+def _draw(axis: Axes, places: NDArray[np.float64], ratios: list[list[float]]) -> None:
+    """Bars of every codec; `ratios` by codec, then by model."""
+    for codec, heights in zip(CODECS, ratios, strict=True):
+        bars = axis.bar(
+            places + _offset(codec),
+            heights,
+            _BAR * 0.92,
+            label=TITLES[codec],
+            color=CODEC_COLOURS[codec],
         )
         if codec == "planezip":
-            for place, height, theirs in zip(places, heights, published, strict=True):
-                # Above the mark of the paper's ratio too, if that would run through the number.
-                top = theirs if height < theirs < height + _LABEL * max(heights) else height
+            for bar, height in zip(bars, heights, strict=True):
                 axis.annotate(
-                    f"{height:.2f}", (place + offset, top), xytext=(0, 2),
-                    textcoords="offset points", ha="center", va="bottom", weight="bold", size=9,
+                    f"{height:.2f}", (bar.get_x() + bar.get_width() / 2, 0), xytext=(0.5, 4),
+                    textcoords="offset points", ha="center", va="bottom", rotation=90,
+                    color="white", weight="bold", size=9,
                 )  # fmt: skip
     axis.axhline(1, color=MUTED, linewidth=0.8)
-    axis.set_xticks(places, [_SHORT.get(model, model_title(model)) for model in models])
-    axis.set_xlim(-0.6, len(models) - 0.4)
+    axis.set_xlim(places[0] - 0.6, places[-1] + 0.6)
     axis.tick_params(axis="x", length=0)
     axis.margins(y=0.12)
 
 
-def _mark_paper(axis: Axes, published: list[float]) -> None:
-    centre = (len(CODECS) - 1) / 2 * _BAR
+def _mark_paper(
+    axis: Axes, places: NDArray[np.float64], published: list[float | None], ours: list[float]
+) -> None:
     label = "paper's PlaneZip"
-    for place, ratio in enumerate(published):
-        if ratio:
-            ends = (place + centre - _BAR, place + centre + _BAR)
-            axis.plot(ends, (ratio, ratio), color="black", linewidth=1.4, label=label)
-            label = "_nolegend_"
+    for place, theirs, height in zip(places + _offset("planezip"), published, ours, strict=True):
+        if theirs is None:
+            continue
+        ends = (place - _BAR, place + _BAR)
+        axis.plot(ends, (theirs, theirs), color="black", linewidth=1.4, label=label)
+        axis.annotate(
+            f"paper {theirs:.2f}", (place, max(theirs, height)), xytext=(0, 3),
+            textcoords="offset points", ha="center", va="bottom", size=8,
+        )  # fmt: skip
+        label = "_nolegend_"
+
+
+def _offset(codec: str) -> float:
+    """Of a codec's bar from the middle of its group."""
+    return (CODECS.index(codec) - (len(CODECS) - 1) / 2) * _BAR

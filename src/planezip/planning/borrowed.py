@@ -1,0 +1,28 @@
+"""A plan made of what another operator sequence's plan decides."""
+
+from collections.abc import Mapping
+
+from planezip.planning.draft import Draft
+from planezip.planning.portfolio import Planner, Recipe, Simulate, build_plan
+from planezip.records import Plan
+
+
+def borrowed_plan(
+    planner: Planner,
+    other: Plan,
+    budget_bytes: int,
+    ratios: Mapping[int, float],
+    simulate: Simulate,
+) -> Plan | None:
+    """Do with every saved activation what `other` does, whatever this sequence would need.
+
+    Both sequences must run the same operators, at whatever shapes; what this one does not save is
+    passed over. None if the result does not fit.
+    """
+
+    def decide(draft: Draft, target_bytes: int) -> None:
+        for t, action in other.actions.items():
+            if action != "keep" and t in draft.actions:
+                draft.evict(t, action)
+
+    return build_plan(planner, Recipe("borrowed", decide, False), budget_bytes, ratios, simulate)
