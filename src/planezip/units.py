@@ -36,3 +36,8 @@ def format_bytes(count: float) -> str:
         if abs(count) >= factor:
             return f"{count / factor:.1f} {unit}"
     return f"{count:.0f} B"
+
+
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of something: 1 file, 2 files."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -174,7 +174,7 @@ def test_the_demo_writes_everything_and_tells_it(here, tiny, planezip):
     stages = [line.rpartition(":")[0] for line in result.stderr.strip().split("\n")]
     assert stages == [
         "trace one iteration",
-        "warm up 1 steps",
+        "warm up 1 step",
         "capture 3 iterations",
         "plan and simulate",
         "write tables, plots and page",
@@ -205,7 +205,9 @@ def test_the_examples_in_the_help_work(
 ):
     monkeypatch.setattr(measurements, "PAPER_MODELS", ("resnet50",))
     monkeypatch.setattr(measurements, "OTHER_MODELS", ("llama",))
-    save(here / "measured" / "resnet50" / "trace.json.gz", replace(trace, model="resnet50"))
+    save(
+        here / "measured" / "resnet50" / "trace.json.gz", replace(trace, model="resnet50", batch=16)
+    )
     own = measurements.Measurements(here / "measured")
     monkeypatch.setattr(measurements, "shipped", lambda: own)
     if name in ("plan", "inspect", "report"):

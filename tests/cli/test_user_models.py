@@ -127,7 +127,7 @@ def test_a_mistake_is_named_in_one_line(here, refuse, code, said, command):
 
 def test_looking_at_values_is_refused_where_there_are_none(here, refuse, succeed):
     (here / "own.py").write_text(
-        HEAD + "def make_step():\n    def picky():\n        y = linear.weight.sum()\n"
+        HEAD + "def make_step():\n    def picky():\n        y = linear.weight.exp().sum()\n"
         "        return y if y > 0 else -y\n    return linear, picky\n"
     )
     line = refuse("trace", "own.py:make_step")

@@ -90,7 +90,7 @@ SIZES = (*TENSOR, "sizes", "bf16")
         (("batch",), 0, "batch is 0"),
         (("iterations",), [], "no iteration"),
         (("iterations", 1), [], "iteration 1 holds no saved activation"),
-        (("losses",), [1.0], "1 losses of 3"),
+        (("losses",), [1.0], "losses of 1 iteration, tensors of 3"),
         (("op_names",), ["aten.relu.default"], "operator that there isn't"),
         ((*TENSOR, "op"), -2, "tensor 2 of iteration 1 has operator -2"),
         ((*TENSOR, "slot"), -1, "slot -1"),

@@ -8,7 +8,8 @@ from statistics import geometric_mean, mean
 import pytest
 
 from planezip.errors import InputError
-from planezip.records import Capture, load, op_seconds, platform, save
+from planezip.records import Capture, WireSizes, load, op_seconds, platform, save
+from planezip.records.capture import CODECS
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS, chosen
 from planezip.report.artefacts import fig4 as fig4_module
@@ -255,6 +256,33 @@ def test_figure_1_weighs_tensors_by_bytes():
     (summary,) = summarise(rows)
     assert summary.share_bytes_swap_slower_pct == pytest.approx(100 * 5 / 6)
     assert summary.median_ratio == 4.0
+
+
+@pytest.mark.parametrize(("size", "ratio"), [(0, 2.0), (5, None)])
+def test_figure_1_has_no_shares_of_nothing(size, ratio):
+    rows = [TensorCost("net", "A", 0, size, ratio), TensorCost("net", "B", 0, 1, 2.0)]
+    assert [summary.platform for summary in summarise(rows)] == ["B"]
+    assert list(ARTEFACTS["fig1_tensors"].grid(rows).rows)
+    assert ARTEFACTS["fig1_tensors"].files(rows)["fig1_tensors.png"]
+    assert ARTEFACTS["fig1_summary"].files(summarise(rows[:1]))
+
+
+def test_table3_shares_nothing_among_tensors_without_bytes(tmp_path):
+    whole = build_trace(2)
+    storages = tuple(replace(s, bytes=0) if s.id in whole.saved else s for s in whole.storages)
+    save(tmp_path / "gpt2" / "trace.json.gz", replace(whole, model="gpt2", storages=storages))
+    captured = replace(build_capture(whole), model="gpt2")
+    empty = WireSizes(0, dict.fromkeys(CODECS, 0), {}, 0)
+    tensors = tuple(
+        replace(t, bytes=0, sizes={"fp32": empty, "bf16": empty}) for t in captured.iterations[0]
+    )
+    save(
+        tmp_path / "gpt2" / "trained.json.gz",
+        replace(captured, iterations=(tensors,), losses=(1.0,)),
+    )
+    rows = rows_of("table3", Study(tmp_path))
+    assert {(row.share_max_pct, row.planezip, row.top_encoder_pct) for row in rows} == {(0, 1, 0)}
+    assert list(ARTEFACTS["table3"].grid(rows).rows)
 
 
 def test_what_the_link_can_move_is_the_shorter_pass_over_all_transfers(measured):

@@ -160,7 +160,7 @@ def test_the_real_codec_passes_its_checks_and_the_capture_survives_json() -> Non
 
 def test_a_loss_that_is_no_number_is_refused() -> None:
     model, (x, y) = make(Residual)
-    with pytest.raises(InputError, match="learning rate"):
+    with pytest.raises(InputError, match="loss of captured iteration 0 is nan"):
         capture_steps(
             loss_of(model),
             model,

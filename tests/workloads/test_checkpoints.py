@@ -192,6 +192,23 @@ FORGERIES: dict[str, Callable[[Progress], Progress]] = {
     "state of no parameter": with_state({99: {"momentum_buffer": torch.ones(1)}}),
     "state of numbers": with_state({0: 1}),
     "momenta of other shapes": momenta(lambda m: m[None]),
+    "momenta of other types": momenta(lambda m: m.to(torch.int64)),
+    "momenta of no number": momenta(lambda m: m * float("nan")),
+    "momenta are missing": momenta(lambda m: None),
+    "momenta are text": momenta(lambda m: "m"),
+    "no momenta at all": with_state({}),
+    "momenta of one parameter": lambda good: with_state(
+        dict(list(good.optimizer["state"].items())[:1])
+    )(good),
+    "entries without names": lambda good: with_state({k: {} for k in good.optimizer["state"]})(
+        good
+    ),
+    "an entry too many": lambda good: with_state(
+        {k: {**v, "more": torch.ones(1)} for k, v in good.optimizer["state"].items()}
+    )(good),
+    "weights of no number": lambda good: replace(
+        good, model={k: v / 0 if v.is_floating_point() else v for k, v in good.model.items()}
+    ),
     "losses are no numbers": lambda good: replace(good, losses=(float("nan"),) * STEPS),
     "losses are infinite": lambda good: replace(good, losses=(float("inf"),) * STEPS),
     "losses are text": lambda good: replace(good, losses=("1",) * STEPS),
@@ -318,3 +335,21 @@ def test_without_a_home_nothing_is_kept_and_a_note_says_so(monkeypatch: pytest.M
     assert cache_folder() is None
     (note,) = warmed(cache_folder()).notes
     assert note.startswith("keeps no warm-up checkpoints: there is no cache folder")
+
+
+def adam() -> tuple[torch.nn.Module, torch.optim.Optimizer]:
+    model = small_workload().model(seed=0)
+    model[4].bias.requires_grad_(False)
+    return model, torch.optim.AdamW(model.parameters(), lr=0.1, fused=True)
+
+
+@pytest.mark.parametrize(("steps", "usable"), [(STEPS, True), (STEPS - 1, False)])
+def test_adams_count_of_steps_is_that_of_the_losses(steps: int, usable: bool) -> None:
+    model, optimizer = adam()
+    for step in range(steps):
+        optimizer.zero_grad()
+        small_workload().loss(model, Noise().batch(step, 8)).backward()
+        optimizer.step()
+    held = read(written(Progress((0.5,) * STEPS, model.state_dict(), optimizer.state_dict())))
+    assert held is not None
+    assert held.restore(*adam()) is usable

@@ -116,7 +116,7 @@ def test_links_that_lead_nowhere_are_no_photographs(tmp_path: Path) -> None:
 def test_a_folder_whose_name_is_no_text_can_be_described(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     write(folder / "a.png")
-    assert photographs(folder).description == "1 photographs of caf\ufffd"
+    assert photographs(folder).description == "1 photograph of caf\ufffd"
 
 
 @pytest.mark.parametrize("content", [b"", b"no image", None], ids=["empty", "text", "truncated"])

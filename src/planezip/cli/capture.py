@@ -8,7 +8,7 @@ from planezip.cli import options
 
 
 @click.command(
-    epilog=options.example(
+    epilog=options.models_and_example(
         "planezip capture resnet50 --warmup-steps 8 -o capture.json.gz",
         "planezip capture resnet50 --pretrained --images photographs -o capture.json.gz",
         "planezip capture my_file.py:make_step -o capture.json.gz",

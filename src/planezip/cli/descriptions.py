@@ -107,6 +107,7 @@ def capture_description(name: str, capture: Capture) -> Description:
             p: {r.codec: r.ratio for r in rows if r.precision == p} for p in ("bf16", "fp32")
         },
         "versions": capture.versions,
+        "machine": capture.machine and asdict(capture.machine),
     }
     about = [
         ("model", f"{capture.model} at batch {capture.batch}"),
@@ -114,6 +115,7 @@ def capture_description(name: str, capture: Capture) -> Description:
         ("data", capture.data),
         ("loss", ", ".join(f"{loss:.3f}" for loss in capture.losses)),
         *(("note", note) for note in capture.notes),
+        *([("made on", str(capture.machine))] if capture.machine else []),
     ]
     return Description("capture", facts, (pairs(name, about), ratio_grid(rows, capture.weights)))
 

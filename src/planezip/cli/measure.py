@@ -8,9 +8,9 @@ from planezip.cli import options
 
 
 @click.command(
-    epilog=options.example(
+    epilog=options.models_and_example(
         "planezip measure --images photographs --text book.txt --out measured",
-        "planezip measure resnet50 --warmup-steps 30 --out measured",
+        "planezip measure resnet50 --warmup-steps 30 --out quick",
     )
 )
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
@@ -45,25 +45,22 @@ def command(
 
     MODEL is a workload's name; by default all of them. For each: a trace at the paper's batch (of
     gpt2 also at shorter sequences), and captures of three iterations at random initialisation and
-    after the warm-up. Takes minutes to an hour a model; may be interrupted and goes on where it
-    was.
+    after the warm-up, which say on what machine they were made. Takes minutes to an hour a model;
+    may be interrupted and goes on where it was.
     """
     from planezip.cli.measuring import Measuring
     from planezip.cli.output import print_json
     from planezip.records.measurements import OTHER_MODELS, PAPER_MODELS
     from planezip.report.write import writable_folder
-    from planezip.workloads import workload
 
-    names = models or (*PAPER_MODELS, *OTHER_MODELS)
-    for name in names:
-        workload(name)
+    names = tuple(dict.fromkeys(models)) or (*PAPER_MODELS, *OTHER_MODELS)
+    measuring = Measuring(folder, names, {"images": images, "text": text}, warmup_steps)
+    measuring.check()
     writable_folder(folder)
-    measuring = Measuring(folder, images, text, warmup_steps)
     made = []
-    for name in names:
-        for file in measuring.model(name):
-            made.append(str(file))
-            if not as_json:
-                click.echo(file)
+    for file in measuring.run():
+        made.append(str(file))
+        if not as_json:
+            click.echo(file)
     if as_json:
         print_json({"files": made})

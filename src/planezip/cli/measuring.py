@@ -1,6 +1,6 @@
 """Measures the workloads: a trace and captures of each, as files that are not made twice."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -8,50 +8,93 @@ from typing import Any, cast
 
 from planezip.cli.output import say
 from planezip.cli.training import CaptureOptions, capture_model, trace_model
-from planezip.records import save
+from planezip.errors import InputError
+from planezip.records import Capture, save
 from planezip.records.measurements import LENGTH_MODELS, LENGTHS, Measurements, Weights
-from planezip.report.machine import this_machine
-from planezip.workloads import workload
+from planezip.workloads import weights_after, workload
 
 AUTOCAST_MODELS = ("vit_base_patch16_224", "gpt2")
 """Captured under real BF16 autocast too, to measure what converting FP32 tensors changes."""
 
+_ANOTHER = "remove it to measure it again, or write to another folder"
+
 
 @dataclass(frozen=True)
 class Measuring:
-    """How to measure.
+    """What to measure, and how.
 
     Attributes:
         folder: of the measurements.
-        images, text: what to train on, None for what an installed package ships.
+        models: names of workloads.
+        sources: what to train on, "images" and "text": None for what an installed package ships.
         warmup_steps: before the captures of trained weights.
     """
 
     folder: Path
-    images: Path | None
-    text: Path | None
+    models: Sequence[str]
+    sources: dict[str, Path | None]
     warmup_steps: int
 
-    def model(self, name: str) -> Iterator[Path]:
-        """Make what is missing of one model; yields the files made."""
-        measured = Measurements(self.folder)
-        for part, make in self._parts(name).items():
-            path = measured.path(name, part)
-            if path.exists():
-                self._check(measured, name, part)
-                say(f"{path} is there already; remove it to measure it again")
-            else:
-                save(path, make())
-                save(self.folder / "machine.json", this_machine())
-                yield path
+    def check(self) -> None:
+        """Read the data and what is there already, before hours are spent.
 
-    @staticmethod
-    def _check(measured: Measurements, name: str, part: str) -> None:
-        """InputError if what is there is damaged or of another model."""
+        Raises:
+            InputError: a name is no workload's; data is given that none of the models trains on,
+                or cannot be read; or a file in the folder is damaged or was measured otherwise.
+        """
+        needed = {workload(name).source for name in self.models}
+        for source, path in self.sources.items():
+            if path is not None and source not in needed:
+                raise InputError(
+                    f"none of the models to measure trains on {path}; leave out --{source}"
+                )
+        data = {name: self._data(name) for name in self.models}
+        for name in self.models:
+            for part in self._parts(name):
+                if self._measured.path(name, part).exists():
+                    self._check_part(name, part, data[name])
+
+    def run(self) -> Iterator[Path]:
+        """Make what is missing; yields the files made."""
+        for name in self.models:
+            for part, make in self._parts(name).items():
+                path = self._measured.path(name, part)
+                if path.exists():
+                    say(f"{path} is there already; remove it to measure it again")
+                else:
+                    save(path, make())
+                    yield path
+
+    @property
+    def _measured(self) -> Measurements:
+        return Measurements(self.folder)
+
+    def _data(self, name: str) -> str:
+        """What the data of a model is called, once a batch of it could be made."""
+        chosen = workload(name)
+        data = chosen.data(self.sources[chosen.source], CaptureOptions().seed)
+        data.batch(0, 1)
+        return data.description
+
+    def _check_part(self, name: str, part: str, data: str) -> None:
+        path = self._measured.path(name, part)
         if part.startswith("trace"):
-            measured.trace(name, part)
-        else:
-            measured.capture(name, cast(Weights, part))
+            found, wanted = self._measured.trace(name, part).batch, workload(name).batch
+            if found != wanted:
+                raise InputError(f"{path} is of batch {found}, not {wanted}; {_ANOTHER}")
+            return
+        capture = cast(Capture, self._measured.capture(name, cast(Weights, part)))
+        steps = 0 if part == "random" else self.warmup_steps
+        for what, is_there, wanted_there in (
+            ("weights", capture.weights, weights_after(steps)),
+            ("data", capture.data, data),
+            ("batch", capture.batch, workload(name).capture_batch),
+            ("iterations", len(capture.iterations), CaptureOptions().iterations),
+        ):
+            if is_there != wanted_there:
+                raise InputError(
+                    f"{path} was measured with {what}: {is_there}, not {wanted_there}; {_ANOTHER}"
+                )
 
     def _parts(self, name: str) -> dict[str, Callable[[], Any]]:
         random, trained = self._options(name, 0), self._options(name, self.warmup_steps)
@@ -69,5 +112,5 @@ class Measuring:
         return parts
 
     def _options(self, name: str, warmup_steps: int, autocast: bool = False) -> CaptureOptions:
-        source = {"images": self.images, "text": self.text}[workload(name).source]
+        source = self.sources[workload(name).source]
         return CaptureOptions(source=source, warmup_steps=warmup_steps, autocast=autocast)

@@ -11,6 +11,17 @@ from planezip.report.printable import printable
 LARGEST_BATCH = 1_000_000  # of any model, the sizes stay below 2^63 bytes
 MOST_ITERATIONS = 1_000_000_000
 
+MODELS = (
+    "resnet50",
+    "densenet121",
+    "efficientnet_b0",
+    "vit_base_patch16_224",
+    "gpt2",
+    "gpt2_fused",
+    "llama",
+)
+"""The workloads, written down so that help need not import them."""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
@@ -76,6 +87,11 @@ def output(what: str) -> Callable[[Command], Command]:
 def example(*lines: str) -> str:
     """An epilog that shows how to call a command."""
     return "\b\n" + "\n".join(("Example:", *(f"  {line}" for line in lines)))
+
+
+def models_and_example(*lines: str) -> str:
+    """`example` after the names that MODEL can have."""
+    return f"Models: {', '.join(MODELS)}.\n\n{example(*lines)}"
 
 
 compressed_output = click.option(

@@ -11,6 +11,7 @@ from planezip.report.contents import Contents, contents
 from planezip.report.printable import printable
 from planezip.report.sources import Source
 from planezip.report.write import write_report
+from planezip.units import counted
 
 
 def make_report(
@@ -43,4 +44,4 @@ def print_report(made: Contents, files: list[Path], as_json: bool) -> None:
         )
         return
     print_grids(*made.grids())
-    click.echo(f"\n{len(files)} files; read {printable(str(files[0]))}")
+    click.echo(f"\n{counted(len(files), 'file')}; read {printable(str(files[0]))}")

@@ -51,6 +51,7 @@ def command(
     from planezip.report.artefacts import chosen
     from planezip.report.study import Study
     from planezip.report.write import writable_folder, write_artefacts
+    from planezip.units import counted
 
     artefacts = chosen([name for part in only.split(",") if (name := part.strip())])
     kind = ratios or "captured"
@@ -71,4 +72,4 @@ def command(
         print_json({**rows, "files": [str(file) for file in files]})
         return
     print_grids(*(artefact.grid(rows) for artefact, rows in made.items() if rows))
-    click.echo(f"\n{len(files)} files in {folder}")
+    click.echo(f"\n{counted(len(files), 'file')} in {folder}")

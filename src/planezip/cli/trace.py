@@ -8,7 +8,7 @@ from planezip.cli import options
 
 
 @click.command(
-    epilog=options.example(
+    epilog=options.models_and_example(
         "planezip trace resnet50 -o trace.json.gz",
         "planezip trace resnet50 --batch 32 --json",
         "planezip trace gpt2 --tokens 512",

@@ -5,10 +5,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from planezip.cli.memory import return_freed_memory
 from planezip.cli.output import Advance, say, stage
 from planezip.errors import InputError
 from planezip.records import Capture, Trace
 from planezip.tracing import capture_steps, trace_step
+from planezip.units import counted
 from planezip.workloads import (
     Data,
     Prepared,
@@ -82,6 +84,7 @@ def trace_model(name: str, batch: int | None = None, tokens: int | None = None) 
 
 def capture_model(name: str, options: CaptureOptions) -> Capture:
     """Prepare the weights, then train on real batches and compress what is saved."""
+    return_freed_memory()
     if step := user_step(name):
         from planezip.cli.user import capture_user
 
@@ -91,7 +94,7 @@ def capture_model(name: str, options: CaptureOptions) -> Capture:
     prepared, notes = _prepare(chosen, data, options)
     size = options.batch or chosen.capture_batch
     batches = (data.batch(prepared.steps + i, size) for i in range(options.iterations))
-    with stage(f"capture {options.iterations} iterations") as advance:
+    with stage(f"capture {counted(options.iterations, 'iteration')}") as advance:
         return capture_steps(
             chosen.compute_loss(prepared.model, options.autocast),
             prepared.model,
@@ -102,7 +105,7 @@ def capture_model(name: str, options: CaptureOptions) -> Capture:
             data=data.description,
             notes=(*notes, *prepared.notes),
             seed=options.seed,
-            on_tensor=counted(advance, options.iterations),
+            on_tensor=in_tensors(advance, options.iterations),
         )
 
 
@@ -121,7 +124,7 @@ def _prepare(
         notes = (found,)
         say(f"{found}; starting from random weights instead")
     with ExitStack() as stages:
-        title = f"warm up {options.warmup_steps} steps"
+        title = f"warm up {counted(options.warmup_steps, 'step')}"
         advance = stages.enter_context(stage(title)) if options.warmup_steps else None
         prepared = warmed_up(
             chosen,
@@ -135,7 +138,7 @@ def _prepare(
     return prepared, notes
 
 
-def counted(advance: Advance, iterations: int) -> Callable[[int, int], None]:
+def in_tensors(advance: Advance, iterations: int) -> Callable[[int, int], None]:
     """Progress in tensors; how many an iteration has is known after the first."""
     per_iteration = 0
 

@@ -7,6 +7,7 @@ import numpy as np
 from planezip.errors import InputError
 from planezip.records.capture import Capture, TensorCapture
 from planezip.records.trace import Trace
+from planezip.units import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ def align(capture: Capture, trace: Trace, iteration: int = 0) -> Alignment:
         )
     if not 0 <= iteration < len(capture.iterations):
         raise InputError(
-            f"the capture has {len(capture.iterations)} iterations but {iteration + 1} are needed, "
+            f"the capture has {counted(len(capture.iterations), 'iteration')} but {iteration + 1} "
+            "are needed, "
             "one to plan with and the next to transfer with; capture more"
         )
     counterpart = corresponding_ops(tuple(op.name for op in trace.ops), capture.op_names)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from planezip.records.machine import Machine
 from planezip.records.trace import Precision, bytes_at
 
 CODECS = ("bdi", "zvc", "bpc", "bx", "zbx", "planezip")
@@ -80,6 +81,7 @@ class Capture:
         op_names: names of the capturing run's operators, to align it with a trace.
         versions: versions of the libraries that made the capture.
         notes: anything that a reader must know, such as a checkpoint that was not reachable.
+        machine: what made the capture; None if it does not say.
     """
 
     model: str
@@ -91,3 +93,4 @@ class Capture:
     op_names: tuple[str, ...]
     versions: dict[str, str]
     notes: tuple[str, ...] = ()
+    machine: Machine | None = None

@@ -4,6 +4,7 @@ from planezip.records.align import align
 from planezip.report.contents import Contents
 from planezip.report.machine import this_machine
 from planezip.report.names import model_title
+from planezip.units import counted
 
 _SAID = {
     "planezip": "with PlaneZip",
@@ -41,11 +42,12 @@ def facts(c: Contents) -> list[tuple[str, str]]:
     machine = this_machine()
     told = [("model", f"{model_title(c.summary.model)}, planned for a batch of {c.summary.batch}")]
     if c.capture:
+        captured = counted(len(c.capture.iterations), "iteration")
         losses = ", ".join(f"{loss:.3f}" for loss in c.capture.losses)
         told += [
             ("weights", c.capture.weights),
             ("data", c.capture.data),
-            ("captured", f"{len(c.capture.iterations)} iterations at batch {c.capture.batch}"),
+            ("captured", f"{captured} at batch {c.capture.batch}"),
             ("training loss", losses),
             (
                 "not captured",
@@ -58,7 +60,7 @@ def facts(c: Contents) -> list[tuple[str, str]]:
     versions = {**(c.trace.versions or {}), **(c.capture.versions if c.capture else {})}
     told += [
         ("versions", ", ".join(f"{name} {v}" for name, v in sorted(versions.items()))),
-        ("machine", f"{machine.cpu}, {machine.cores} cores, {machine.memory_gb:g} GB"),
+        ("machine", str(machine)),
         ("system", f"{machine.system}, Python {machine.python}"),
     ]
     return told

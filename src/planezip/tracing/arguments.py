@@ -39,7 +39,7 @@ def check_batch(batch: Any) -> None:
 def check_loss(loss: Any) -> None:
     """InputError unless backward can start from the loss."""
     if not isinstance(loss, torch.Tensor):
-        raise InputError(f"compute_loss returned {_kind(loss)}; return a scalar tensor")
+        raise InputError(f"what compute_loss returned is {_kind(loss)}; return a scalar tensor")
     if loss.numel() != 1 or not loss.is_floating_point():
         raise InputError(
             f"compute_loss returned a {loss.dtype} tensor of shape {tuple(loss.shape)}; "
@@ -49,6 +49,16 @@ def check_loss(loss: Any) -> None:
         raise InputError(
             "the loss does not depend on anything that requires a gradient; compute it from "
             "trainable parameters, not under no_grad and not detached"
+        )
+
+
+def check_recorded(tensor: torch.Tensor, computed_here: bool) -> None:
+    """InputError unless the operators that computed a tensor could be recorded."""
+    if not computed_here:
+        raise InputError(
+            f"a tensor of shape {tuple(tensor.shape)} was computed where it cannot be "
+            "recorded, such as in another thread or beforehand; compute it when and where "
+            "compute_loss is called"
         )
 
 
@@ -65,4 +75,6 @@ def check_contents(tensors: Iterable[torch.Tensor]) -> None:
 
 
 def _kind(value: object) -> str:
+    if inspect.iscoroutine(value):
+        value.close()  # nobody will wait for it
     return "None" if value is None else f"of type {type(value).__name__}"

@@ -7,6 +7,7 @@ import torch
 
 from planezip.errors import InputError
 from planezip.records import Capture, Precision, TensorCapture, Trace, WireSizes
+from planezip.records.machine import this_machine
 from planezip.tracing.arguments import check_batch, check_contents, check_training
 from planezip.tracing.contents import (
     Codec,
@@ -58,7 +59,7 @@ def capture_steps(
 
     Raises:
         InputError: as for `trace_step`; a tensor is not on the CPU; a loss is infinite or not a
-            number; or there is no batch.
+            number; an iteration saves no activation; or there is no batch.
         RuntimeError: a codec did not restore what it compressed.
     """
     check_training(model, optimizer)
@@ -84,7 +85,7 @@ def capture_steps(
                 observer=meter,
             )
             losses.append(_finite(float(step.loss), index))
-            iterations.append(_tensor_captures(step.trace, meter.sizes))
+            iterations.append(_saved(_tensor_captures(step.trace, meter.sizes), index))
             traces.append(step.trace)
             size = step.trace.batch
     if not traces:
@@ -100,6 +101,7 @@ def capture_steps(
         op_names=op_names[0],
         versions=library_versions(),
         notes=(*notes, *_differences(op_names)),
+        machine=this_machine(),
     )
 
 
@@ -146,9 +148,19 @@ def _tensor_captures(
 def _finite(loss: float, iteration: int) -> float:
     if not math.isfinite(loss):
         raise InputError(
-            f"the loss of captured iteration {iteration} is {loss}; lower the learning rate"
+            f"the loss of captured iteration {iteration} is {loss}, which nothing can be learned "
+            "from; start from other weights or data, or with a loss that is scaled down"
         )
     return loss
+
+
+def _saved(tensors: tuple[TensorCapture, ...], iteration: int) -> tuple[TensorCapture, ...]:
+    if not tensors:
+        raise InputError(
+            f"captured iteration {iteration} saves no activation for its backward pass, so there "
+            "is nothing to compress; capture a model that does"
+        )
+    return tensors
 
 
 def _differences(op_names: Sequence[tuple[str, ...]]) -> Iterable[str]:

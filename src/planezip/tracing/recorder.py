@@ -9,6 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from planezip.records import Kind, Op, Phase
 from planezip.records.trace import BUDGETED_KINDS, HALF_DTYPES
+from planezip.tracing.arguments import check_recorded
 from planezip.tracing.flops import flops
 from planezip.tracing.footprint import covers_storage, traffic_bytes
 from planezip.tracing.operands import Operands, Signature, operands, signature, tensors_in
@@ -81,6 +82,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self.strays.append(tensor)
             return self.table.add(tensor, "parameter")
         if self.phase == "forward":
+            check_recorded(tensor, computed_here=tensor.grad_fn is None)
             return self.table.add_input(tensor)
         return self.table.add(tensor, "buffer" if self.phase == "backward" else "optimizer_state")
 

@@ -9,7 +9,7 @@ import torch
 
 from planezip.records import Op, Trace
 from planezip.records.trace import BUDGETED_KINDS
-from planezip.tracing.arguments import check_batch, check_loss, check_training
+from planezip.tracing.arguments import check_batch, check_loss, check_recorded, check_training
 from planezip.tracing.dropout import FusedDropout
 from planezip.tracing.operands import tensors_in
 from planezip.tracing.recorder import Observer, Recorder
@@ -57,8 +57,8 @@ def trace_step(
 
     Raises:
         InputError: a tensor without a storage of its own (sparse, nested) takes part; the batch
-            holds something else than tensors; the loss is not a scalar tensor with a gradient; or
-            the optimizer needs a closure.
+            holds something else than tensors; the loss is not a scalar tensor with a gradient; the
+            forward pass, or a part of it, runs in another thread; or the optimizer needs a closure.
     """
     check_training(model, optimizer)
     check_batch(batch)
@@ -68,6 +68,7 @@ def trace_step(
     with FusedDropout(), recorder, recorder.hooks.context():
         loss = compute_loss(*batch)
         check_loss(loss)
+        check_recorded(loss, computed_here=recorder.table.find(loss) is not None)
         recorder.start_backward()
         loss.backward()  # type: ignore[no-untyped-call]
         recorder.start_optimizer()

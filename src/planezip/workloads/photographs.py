@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from planezip.errors import InputError
+from planezip.units import counted
 from planezip.workloads.augment import flip_or_not, random_resized_crop
 from planezip.workloads.workload import Batch
 
@@ -67,7 +68,7 @@ class Photographs:
             class_labels(names, classes),
             seed,
             pixels,
-            f"{len(files)} photographs of {_printable_name(folder)}",
+            f"{counted(len(files), 'photograph')} of {_printable_name(folder)}",
             _fingerprint(names, [found[p] for p in files], seed, pixels),
         )
 

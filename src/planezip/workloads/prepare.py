@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from planezip.units import counted
 from planezip.workloads.pretrained import load_pretrained
 from planezip.workloads.warmup import warm_up
 from planezip.workloads.workload import Data, Workload
@@ -13,7 +14,7 @@ from planezip.workloads.workload import Data, Workload
 FINE_TUNING_RATE = 1e-3
 """Learning rate from pretrained weights: their training ended with a small one."""
 
-_NO_CACHE = (
+NO_CACHE = (
     "keeps no warm-up checkpoints: there is no cache folder; set XDG_CACHE_HOME or HOME to have one"
 )
 
@@ -62,10 +63,14 @@ def warmed_up(
     model = chosen.model(seed)
     optimizer = chosen.trainer(model)
     if not steps:
-        return Prepared(model, optimizer, "random", 0, ())
+        return Prepared(model, optimizer, weights_after(0), 0, ())
     warmed = warm_up(
         chosen, model, optimizer, data, steps, batch=batch, seed=seed, cache=cache, on_step=on_step
     )
-    weights = f"random + {steps} warm-up steps"
-    notes = warmed.notes if cache else (_NO_CACHE, *warmed.notes)
-    return Prepared(model, optimizer, weights, steps, notes)
+    notes = warmed.notes if cache else (NO_CACHE, *warmed.notes)
+    return Prepared(model, optimizer, weights_after(steps), steps, notes)
+
+
+def weights_after(steps: int) -> str:
+    """What a capture calls random weights that were trained for so many steps."""
+    return f"random + {counted(steps, 'warm-up step')}" if steps else "random"

@@ -7,6 +7,8 @@ from typing import Any, BinaryIO, Self, cast
 import torch
 import xxhash
 
+from planezip.workloads.states import is_optimizer_state_of, is_state_of
+
 _CHECKSUM_BYTES = 16
 _PIECE_BYTES = 1 << 24
 
@@ -56,16 +58,18 @@ class Progress:
         file.seek(_CHECKSUM_BYTES)
         try:
             held = torch.load(file, weights_only=True)
+            if not isinstance(held, dict) or held.keys() != {"losses", "model", "optimizer"}:
+                return None
             return cls(tuple(held["losses"]), held["model"], held["optimizer"])
         except Exception:  # a forged file may fail in any way that pickles can
             return None
 
     def restore(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> bool:
         """Put both where they were; False, and both untouched, if this is not progress of them."""
-        if not (_are_losses(self.losses) and _is_state_of(model, self.model)):
-            return False
         try:
-            if not _is_optimizer_state_of(optimizer, self.optimizer):
+            if not (_are_losses(self.losses) and is_state_of(model, self.model)):
+                return False
+            if not is_optimizer_state_of(optimizer, self.optimizer, len(self.losses)):
                 return False
             # First, since it is the one of the two that could still refuse.
             optimizer.load_state_dict(self.optimizer)
@@ -97,44 +101,3 @@ class _Sink:
 
 def _are_losses(losses: tuple[Any, ...]) -> bool:
     return all(isinstance(loss, float) and math.isfinite(loss) for loss in losses)
-
-
-def _is_state_of(model: torch.nn.Module, held: Any) -> bool:
-    expected = model.state_dict()
-    return (
-        isinstance(held, dict)
-        and held.keys() == expected.keys()
-        and all(_is_like(held[name], value) for name, value in expected.items())
-    )
-
-
-def _is_like(held: Any, expected: Any) -> bool:
-    if not isinstance(expected, torch.Tensor):
-        return type(held) is type(expected)
-    return (
-        isinstance(held, torch.Tensor)
-        and (held.shape, held.dtype, held.layout)
-        == (expected.shape, expected.dtype, expected.layout)
-        and held.device == expected.device
-    )
-
-
-def _is_optimizer_state_of(optimizer: torch.optim.Optimizer, held: Any) -> bool:
-    """Whether the settings are the optimizer's own and its tensors fit the parameters."""
-    if not isinstance(held, dict) or held.keys() != {"state", "param_groups"}:
-        return False
-    groups = optimizer.state_dict()["param_groups"]
-    if held["param_groups"] != groups or not isinstance(held["state"], dict):
-        return False
-    indices = (i for group in groups for i in group["params"])
-    parameters = (p for group in optimizer.param_groups for p in group["params"])
-    by_index = dict(zip(indices, parameters, strict=True))
-    return all(
-        index in by_index and isinstance(values, dict) and _fit(values, by_index[index])
-        for index, values in held["state"].items()
-    )
-
-
-def _fit(values: dict[Any, Any], parameter: torch.Tensor) -> bool:
-    tensors = (v for v in values.values() if isinstance(v, torch.Tensor))
-    return all(t.shape in (parameter.shape, torch.Size()) for t in tensors)

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from planezip.errors import InputError
+from planezip.units import counted
 from planezip.workloads.workload import Batch
 
 VOCABULARY = 50_257
@@ -39,6 +40,9 @@ class Text:
     def from_file(cls, path: Path, seed: int, length: int) -> "Text":
         """A text file in UTF-8; InputError if it cannot be read or is too short."""
         try:
+            # What is no file on a disk, such as a pipe, might never end.
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise InputError(f"cannot read {path}: it is no regular file; give a text file")
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}; give a text file") from None
@@ -52,7 +56,7 @@ class Text:
         tokens = tokenise(text)
         if len(tokens) < length:
             raise InputError(
-                f"{description} has {len(tokens)} tokens, a sequence takes {length}; "
+                f"{description} has {counted(len(tokens), 'token')}, a sequence takes {length}; "
                 "give a longer text"
             )
         digest = hashlib.sha256(repr((seed, length)).encode() + tokens.tobytes()).hexdigest()

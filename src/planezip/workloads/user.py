@@ -1,25 +1,47 @@
 """A user's own model: a function in a Python file that makes it and its loss."""
 
 import inspect
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
-from planezip.errors import InputError, PlaneZipError
+from planezip.errors import InputError
+from planezip.workloads.blame import blamed
+from planezip.workloads.dataless import dataless
+from planezip.workloads.seeds import seeded
 
 LEARNING_RATE = 1e-3
-_CONTRACT = "return a torch.nn.Module and a function without arguments that computes its loss"
+_CONTRACT = "return a torch.nn.Module and a function that computes its loss"
+
+
+@dataclass(frozen=True)
+class UserModel:
+    """What a user's function made.
+
+    Attributes:
+        model: has parameters to train.
+        loss: computes the scalar loss of a training step, counted from 0.
+        batch: items in a batch, 1 if the function does not say.
+        by_step: the user's loss is told the step, so that it can bring the step's data.
+    """
+
+    model: torch.nn.Module
+    loss: Callable[[int], torch.Tensor]
+    batch: int
+    by_step: bool
+
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Plain SGD, one update operator for every parameter tensor."""
+        trained = [p for p in self.model.parameters() if p.requires_grad]
+        return torch.optim.SGD(trained, lr=LEARNING_RATE, foreach=False)
 
 
 @dataclass(frozen=True)
@@ -27,7 +49,8 @@ class UserStep:
     """`file.py:function`, where the function returns `(model, compute_loss)`.
 
     `compute_loss()` computes the scalar loss of one training step, on the data that it brings
-    along. If the function has a parameter `batch`, it says how many items those are to be.
+    along. If it has a parameter `step`, it is told the number of the step; if the function has a
+    parameter `batch`, it is told how many items a step is to have.
 
     Attributes:
         path: the file.
@@ -42,21 +65,17 @@ class UserStep:
         """What traces and captures call the model."""
         return f"{self.path.name}:{self.function}"
 
-    def make(
-        self, batch: int | None = None, seed: int = 0
-    ) -> tuple[torch.nn.Module, Callable[[], torch.Tensor], int]:
-        """The model, its loss, and the items in a batch (1 if the function does not say).
+    def make(self, batch: int | None = None, seed: int = 0) -> UserModel:
+        """Call the function, with random numbers that depend on the seed.
 
         Raises:
             InputError: the file or function is not there, fails, or returns something else; or it
                 takes no batch and one is given.
         """
-        with self.blamed():
+        with self.blamed(), seeded(seed):
             maker = self._maker()
             options, size = self._batch(maker, batch)
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed)
-                made = maker(**options)
+            made = maker(**options)
         if not isinstance(made, (tuple, list)) or len(made) != 2:
             raise InputError(f"{self.name} returned {_kind(made)}; {_CONTRACT}")
         model, compute_loss = made
@@ -64,65 +83,26 @@ class UserStep:
             raise InputError(f"{self.name} returned {_kind(model)} as the model; {_CONTRACT}")
         if not callable(compute_loss):
             raise InputError(f"{self.name} returned {_kind(compute_loss)} as the loss; {_CONTRACT}")
-        if not any(p.requires_grad for p in model.parameters()):
-            raise InputError(f"the model of {self.name} has no parameters to train")
-        return model, compute_loss, size
+        self._check_parameters(model)
+        if not _takes_step(compute_loss):
+            return UserModel(model, lambda step: compute_loss(), size, by_step=False)
+        return UserModel(model, lambda step: compute_loss(step=step), size, by_step=True)
 
     @contextmanager
-    def without_data(
-        self, batch: int | None = None
-    ) -> Iterator[tuple[torch.nn.Module, Callable[[], torch.Tensor], int]]:
+    def without_data(self, batch: int | None = None) -> Iterator[UserModel]:
         """Like `make`, of tensors that have shapes but no contents, inside this context alone."""
-        # Fake tensors say that they are on the CPU, so that the user's code may know no other.
-        with _quiet(), FakeTensorMode(allow_non_fake_inputs=True):
+        with dataless():
             yield self.make(batch)
 
-    def train(
-        self,
-        compute_loss: Callable[[], torch.Tensor],
-        optimizer: torch.optim.Optimizer,
-        steps: int,
-        on_step: Callable[[int], None],
-    ) -> None:
-        """Train for some steps; `on_step` is told how many are done."""
-        for done in range(1, steps + 1):
-            optimizer.zero_grad(set_to_none=True)
-            loss = compute_loss()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            on_step(done)
-
-    def optimizer(self, model: torch.nn.Module) -> torch.optim.Optimizer:
-        """Plain SGD, one update operator for every parameter tensor."""
-        trained = [p for p in model.parameters() if p.requires_grad]
-        return torch.optim.SGD(trained, lr=LEARNING_RATE, foreach=False)
-
-    @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def blamed(self) -> AbstractContextManager[None]:
         """Makes one line of what goes wrong in the user's code, or in torch because of it."""
-        try:
-            yield
-        except PlaneZipError:
-            raise
-        except (Exception, SystemExit) as error:
-            line = self._line(error)
-            if line is None and not _is_torchs(error):
-                raise
-            where = f"{self.path}, line {line}" if line else "in the backward pass or the optimizer"
-            raise InputError(f"{self.name} failed: {where}: {_told(error)}") from error
+        return blamed(self.name, self.path)
 
-    def _maker(self) -> Callable[..., Any]:
-        maker: Any = getattr(self._module(), self.function, None)
-        if not callable(maker):
-            raise InputError(
-                f"{self.path} has no function {self.function}; define it, or name another"
-            )
-        found: Callable[..., Any] = maker
-        return found
-
-    def _module(self) -> ModuleType:
+    def module(self) -> ModuleType:
+        """The file as a module, executed anew; InputError if there is none."""
         if not self.path.is_file():
-            raise InputError(f"cannot read {self.path}: there is no such file")
+            missing = "it is no regular file" if self.path.exists() else "there is no such file"
+            raise InputError(f"cannot read {self.path}: {missing}")
         # A name of its own, so that the file can be called like a library.
         name = f"planezip_user_{self.path.stem}"
         spec = spec_from_file_location(name, os.path.abspath(self.path))
@@ -134,6 +114,15 @@ class UserStep:
             sys.path.insert(0, folder)  # as for a program: modules beside it can be imported
         spec.loader.exec_module(module)
         return module
+
+    def _maker(self) -> Callable[..., Any]:
+        maker: Any = getattr(self.module(), self.function, None)
+        if not callable(maker):
+            raise InputError(
+                f"{self.path} has no function {self.function}; define it, or name another"
+            )
+        found: Callable[..., Any] = maker
+        return found
 
     def _batch(self, maker: Callable[..., Any], batch: int | None) -> tuple[dict[str, int], int]:
         """What to call the function with, and the items in a batch."""
@@ -150,15 +139,16 @@ class UserStep:
             raise InputError(f"{self.name} needs a batch; give its parameter a default, or --batch")
         return {}, parameter.default
 
-    def _line(self, error: BaseException) -> int | None:
-        """The innermost line of the user's file that led to the error."""
-        file = os.path.abspath(self.path)
-        if isinstance(error, SyntaxError) and error.filename == file:
-            return error.lineno
-        lines = [
-            line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file
-        ]
-        return lines[-1] if lines else None
+    def _check_parameters(self, model: torch.nn.Module) -> None:
+        state = (*model.named_parameters(), *model.named_buffers())
+        lazy = [name for name, tensor in state if torch.nn.parameter.is_lazy(tensor)]
+        if lazy:
+            raise InputError(
+                f"the model of {self.name} has lazy layers, whose sizes are not known yet, such as "
+                f"that of {lazy[0]}; give the sizes: nn.Linear in place of nn.LazyLinear"
+            )
+        if not any(p.requires_grad for p in model.parameters()):
+            raise InputError(f"the model of {self.name} has no parameters to train")
 
 
 def user_step(name: str) -> UserStep | None:
@@ -171,34 +161,17 @@ def user_step(name: str) -> UserStep | None:
     return None
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps torch from logging tracebacks of the mistakes that `blamed` tells in one line."""
-    logger = logging.getLogger("torch._subclasses.fake_tensor")
-    disabled, logger.disabled = logger.disabled, True
+def _takes_step(compute_loss: Callable[..., Any]) -> bool:
     try:
-        yield
-    finally:
-        logger.disabled = disabled
-
-
-def _is_torchs(error: BaseException) -> bool:
-    """Whether torch raised it, as its backward pass does, and not a defect of this package."""
-    files = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)]
-    return (
-        isinstance(error, RuntimeError) and Path(torch.__file__).parent in Path(files[-1]).parents
-    )
-
-
-def _told(error: BaseException) -> str:
-    """Kind and first line of an error."""
-    if type(error).__name__ in ("DataDependentOutputException", "DynamicOutputShapeException"):
-        return f"it looks at the values of a tensor ({error}), but a trace has shapes alone"
-    text = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return "step" in inspect.signature(compute_loss).parameters
+    except ValueError:  # functions in C need not say
+        return False
 
 
 def _kind(value: object) -> str:
+    if inspect.iscoroutine(value):
+        value.close()  # nobody will wait for it
+        return "a coroutine, as an async function does"
     if isinstance(value, (tuple, list)):
         return f"{len(value)} values"
     return "None" if value is None else f"something of type {type(value).__name__}"

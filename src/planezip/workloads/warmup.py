@@ -1,40 +1,14 @@
 """Trains a workload for some steps, so that captures show a model in training (paper IV)."""
 
 import inspect
-import math
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import torch
-import xxhash
 
-from planezip.errors import InputError
 from planezip.workloads.checkpoints import Checkpoints
-from planezip.workloads.progress import Progress
+from planezip.workloads.resumable import OnStep, Training, WarmUp, digest
 from planezip.workloads.workload import Data, Workload
-
-_SAVE_EVERY_S = 45.0
-
-OnStep = Callable[[int, int, float], None]
-"""Called after every step with the steps done, the steps to do, and the loss."""
-
-
-@dataclass(frozen=True)
-class WarmUp:
-    """What a warm-up did.
-
-    Attributes:
-        losses: training loss of every step, those before an interruption included.
-        resumed_after: steps that a checkpoint already held.
-        notes: what a reader must know, such as a damaged checkpoint or a cache out of reach.
-    """
-
-    losses: tuple[float, ...]
-    resumed_after: int = 0
-    notes: tuple[str, ...] = ()
 
 
 def warm_up(
@@ -60,42 +34,23 @@ def warm_up(
         data: the batches; step i takes data.batch(i, batch).
         batch: items in a batch; by default the workload's capture batch.
         seed: the model's, also of the random operators in it.
-        cache: folder of the checkpoints; None keeps none. About a minute of work can be lost.
+        cache: folder of the checkpoints; None keeps none. Less than a minute of work can be lost.
         on_step: told of every step.
 
     Raises:
         InputError: the loss became infinite or not a number; or a batch cannot be made.
     """
     size = workload.capture_batch if batch is None else batch
+
+    def loss(step: int) -> torch.Tensor:
+        torch.manual_seed(hash((seed, step)))
+        return workload.loss(model, data.batch(step, size))
+
     checkpoints = _checkpoints(workload, model, optimizer, data, size, seed, cache)
-    losses: list[float] = []
-    notes: list[str] = []
-    if checkpoints:
-        try:
-            losses, notes = checkpoints.resume(steps, model, optimizer)
-        except InputError as error:
-            notes.append(f"keeps no warm-up checkpoints: {error}")
-            checkpoints = None
-    resumed_after = saved_after = len(losses)
-    last_save_s = time.monotonic()
-    for step in range(resumed_after, steps):
-        losses.append(_train_step(workload, model, optimizer, data, step, size, seed))
-        done = len(losses)
-        if on_step:
-            on_step(done, steps, losses[-1])
-        due = done == steps or time.monotonic() - last_save_s >= _SAVE_EVERY_S
-        if checkpoints and due:
-            progress = Progress(tuple(losses), model.state_dict(), optimizer.state_dict())
-            try:
-                checkpoints.save(progress)
-            except InputError as error:
-                notes.append(f"keeps no warm-up checkpoints: {error}")
-                checkpoints = None
-                continue
-            if saved_after > resumed_after:
-                checkpoints.discard(saved_after)
-            saved_after, last_save_s = done, time.monotonic()
-    return WarmUp(tuple(losses), resumed_after, tuple(notes))
+    remedy = "train fewer steps, or with another seed, larger batches or other data"
+    training = Training(workload.name, model, optimizer, loss, checkpoints, remedy)
+    with torch.random.fork_rng(devices=[]):
+        return training.run(steps, on_step)
 
 
 def _checkpoints(
@@ -114,8 +69,8 @@ def _checkpoints(
     versions = [version(library) for library in libraries]
     identity = (
         workload.name,
-        _digest(model.state_dict().values()),
-        _digest(data.batch(0, size)),
+        digest(model.state_dict().values()),
+        digest(data.batch(0, size)),
         inspect.getsource(workload.loss),
         data.fingerprint,
         size,
@@ -124,32 +79,3 @@ def _checkpoints(
         versions,
     )
     return Checkpoints(cache, workload.name, identity)
-
-
-def _digest(tensors: Iterable[torch.Tensor]) -> str:
-    """Digest of the values: another initialisation or another way to crop is another training."""
-    digest = xxhash.xxh3_128()
-    for tensor in tensors:
-        digest.update(tensor.detach().reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
-
-
-def _train_step(
-    workload: Workload,
-    model: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    data: Data,
-    step: int,
-    size: int,
-    seed: int,
-) -> float:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(hash((seed, step)))
-        optimizer.zero_grad(set_to_none=True)
-        loss = workload.loss(model, data.batch(step, size))
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-    value = float(loss.detach())
-    if not math.isfinite(value):
-        raise InputError(f"the loss is {value} after {step + 1} steps; lower the learning rate")
-    return value

@@ -6,6 +6,7 @@ from planezip.errors import InputError
 from planezip.records.capture import CODECS, Capture, TensorCapture, WireSizes
 from planezip.records.trace import Precision
 from planezip.records.validation.numbers import check_count, check_ratio, is_count
+from planezip.units import counted
 
 _PRECISIONS: tuple[str, ...] = get_args(Precision)
 
@@ -17,7 +18,8 @@ def validate_capture(capture: Capture) -> None:
         raise InputError("it holds no iteration")
     if len(capture.losses) != len(capture.iterations):
         raise InputError(
-            f"it holds {len(capture.losses)} losses of {len(capture.iterations)} iterations"
+            f"it holds losses of {counted(len(capture.losses), 'iteration')}, "
+            f"tensors of {len(capture.iterations)}"
         )
     for i, tensors in enumerate(capture.iterations):
         if not tensors:

@@ -65,14 +65,19 @@ def _costs(study: Study, model: str, on: Platform) -> Iterator[TensorCost]:
 
 
 def summarise(rows: Sequence[TensorCost]) -> list[CostSummary]:
-    """One row a platform; tensors that nothing recomputes are left out."""
+    """One row a platform; tensors that nothing recomputes or that hold no bytes are left out.
+
+    So is a platform that has no others: a share of nothing is no number.
+    """
     found = []
     for name in dict.fromkeys(r.platform for r in rows):
         mine = sorted(
             (r.swap_over_recompute, r.bytes)
             for r in rows
-            if r.platform == name and r.swap_over_recompute is not None
+            if r.platform == name and r.swap_over_recompute is not None and r.bytes
         )
+        if not mine:
+            continue
         total = sum(size for _, size in mine)
         slower = sum(size for ratio, size in mine if ratio > 1)
         below = accumulate(size for _, size in mine)

@@ -51,7 +51,8 @@ def _shares(trace: Trace) -> dict[str, float]:
     saved: Counter[str] = Counter()
     for storage, producer in categories(trace).items():
         saved[producer] += trace.storages[storage].bytes
-    return {producer: 100 * size / trace.saved_bytes for producer, size in saved.items()}
+    total = trace.saved_bytes or 1  # of tensors without elements, every share is 0
+    return {producer: 100 * size / total for producer, size in saved.items()}
 
 
 def _row(producer: str, tensors: list[TensorCapture], shares: list[float]) -> ProducerOverModels:

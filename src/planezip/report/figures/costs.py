@@ -28,8 +28,10 @@ def costs_figure(rows: Sequence[Cost]) -> dict[str, bytes]:
             mine = sorted(
                 (r.swap_over_recompute, r.bytes)
                 for r in rows
-                if r.platform == name and r.swap_over_recompute is not None
+                if r.platform == name and r.swap_over_recompute is not None and r.bytes
             )
+            if not mine:
+                continue  # it has no tensors to draw
             ratios, sizes = np.array(mine).T
             share = np.cumsum(sizes) / sizes.sum()
             axis.step(ratios, share, where="post", color=_COLOURS.get(name, MUTED), linewidth=2)
