@@ -43,9 +43,7 @@ def test_a_small_efficientnet_trains_to_the_same_bits(actions: tuple[str, ...]) 
 
 
 def test_a_small_vision_transformer_trains_to_the_same_bits(actions: tuple[str, ...]) -> None:
-    vit = _timm(
-        "vit_tiny_patch16_224", img_size=32, patch_size=8, depth=2, proj_drop_rate=0.1
-    )
+    vit = _timm("vit_tiny_patch16_224", img_size=32, patch_size=8, depth=2, proj_drop_rate=0.1)
     check(vit, actions)
 
 

@@ -54,7 +54,9 @@ class Outcome:
     generator: torch.Tensor | None = None
 
 
-def train(make: Make, session_of: Callable[[torch.nn.Module], Session] | None, steps: int) -> Outcome:
+def train(
+    make: Make, session_of: Callable[[torch.nn.Module], Session] | None, steps: int
+) -> Outcome:
     """Train and report; `session_of` makes the session, None trains plainly."""
     torch.manual_seed(0)
     model, loss_of = make()

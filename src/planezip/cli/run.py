@@ -1,6 +1,5 @@
 """planezip run"""
 
-from pathlib import Path
 from typing import Any
 
 import click

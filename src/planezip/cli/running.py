@@ -93,9 +93,7 @@ def _workload(name: str, options: RunOptions) -> Callable[[], Training]:
         model = chosen.model(options.seed)
         torch.manual_seed(options.seed)
         loss = chosen.compute_loss(model)
-        return Training(
-            model, lambda step: loss(*data.batch(step, size)), chosen.trainer(model)
-        )
+        return Training(model, lambda step: loss(*data.batch(step, size)), chosen.trainer(model))
 
     return make
 
@@ -124,7 +122,10 @@ def show(name: str, comparison: Comparison, as_json: bool) -> None:
         Grid("Session", ("", ""), report, words=2),
     ]
     if comparison.equal:
-        equal = [(what, "the same bits" if same else "DIFFERENT") for what, same in comparison.equal.items()]
+        equal = [
+            (what, "the same bits" if same else "DIFFERENT")
+            for what, same in comparison.equal.items()
+        ]
         grids.append(Grid("Compared with plain training", ("", ""), equal, words=2))
     print_grids(*grids)
 
@@ -142,9 +143,9 @@ def _row(title: str, run: Run, plain: Run | None) -> tuple[str, ...]:
     return (
         title,
         format_bytes(run.peak_bytes),
-        against(run.peak_bytes, plain and plain.peak_bytes),
+        against(run.peak_bytes, plain.peak_bytes if plain else None),
         f"{step_s(run):.3f}",
-        against(step_s(run), plain and step_s(plain)),
+        against(step_s(run), step_s(plain) if plain else None),
         f"{run.losses[-1]:.6g}",
     )
 

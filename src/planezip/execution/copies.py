@@ -114,7 +114,7 @@ class Copier:
         start = perf_counter()
         scratch = self._room(copy.stream.nbytes)
         copy.stream.read(scratch)
-        memory = torch.UntypedStorage(copy.raw_bytes)
+        memory = torch.UntypedStorage(copy.raw_bytes)  # type: ignore[no-untyped-call]
         decompress(scratch[: copy.stream.nbytes], out=whole(memory, copy.dtype), threads=1)
         self.back.add(copy.raw_bytes, copy.stream.nbytes, perf_counter() - start)
         return memory

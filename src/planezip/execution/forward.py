@@ -1,22 +1,20 @@
 """One forward pass: what autograd saves in it, and how backward gets it back."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from planezip.execution.copies import Copier, Memory
-from planezip.execution.geometry import Geometry, geometry_of, view
+from planezip.execution.geometry import geometry_of, view
 from planezip.execution.profile import Moment, Profile
 from planezip.execution.recorder import Recorder, is_plain
 from planezip.execution.replay import NotReplayableError, replay
 from planezip.execution.saved import Action, Saved
 from planezip.execution.schedule import Schedule
 from planezip.execution.sequence import Pack
-from planezip.execution.storages import StorageState
 from planezip.execution.tape import Tape
 
 
@@ -249,7 +247,11 @@ class Forward:
             return None
         if value.external:
             tensor = value.original
-            return None if tensor is None or tensor._version != value.version else tensor.untyped_storage()
+            return (
+                None
+                if tensor is None or tensor._version != value.version
+                else tensor.untyped_storage()
+            )
         saved = self._saved.get(v)
         return None if saved is None else saved.present(self._copier)
 

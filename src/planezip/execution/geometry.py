@@ -1,4 +1,4 @@
-"""How a tensor lies in its storage, apart from the storage: what is left when the bytes are gone."""
+"""How a tensor lies in its storage: what is left of it when the bytes are gone."""
 
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ def geometry_of(tensor: torch.Tensor) -> Geometry:
         tensor.dtype,
         tensor.shape,
         tensor.stride(),
-        tensor.storage_offset(),
+        int(tensor.storage_offset()),
         tensor.is_conj(),
         tensor.is_neg(),
     )
@@ -45,7 +45,7 @@ def view(memory: torch.UntypedStorage, geometry: Geometry) -> torch.Tensor:
     if geometry.extent_bytes > memory.nbytes():
         raise ValueError(f"{geometry} reaches beyond a storage of {memory.nbytes()} bytes")
     tensor = torch.empty(0, dtype=geometry.dtype, device=memory.device)
-    tensor.set_(memory, geometry.offset, geometry.shape, geometry.stride)  # type: ignore[call-overload]
+    tensor.set_(memory, geometry.offset, geometry.shape, geometry.stride)
     if geometry.conj:
         tensor = torch._conj(tensor)
     return torch._neg_view(tensor) if geometry.neg else tensor

@@ -22,7 +22,7 @@ class Environment(NamedTuple):
         return cls(
             torch.get_num_threads(),
             torch.get_default_dtype(),
-            torch.backends.mkldnn.enabled,
+            torch._C._get_mkldnn_enabled(),
             torch.are_deterministic_algorithms_enabled(),
             torch.get_float32_matmul_precision(),
         )
@@ -31,7 +31,7 @@ class Environment(NamedTuple):
         """Make them the settings."""
         torch.set_num_threads(self.threads)
         torch.set_default_dtype(self.default_dtype)
-        torch.backends.mkldnn.set_flags(self.mkldnn)
+        torch._C._set_mkldnn_enabled(self.mkldnn)
         torch.use_deterministic_algorithms(self.deterministic)
         torch.set_float32_matmul_precision(self.matmul_precision)
 

@@ -42,7 +42,7 @@ class Meter:
         self._events.append((serial, size))
 
     def peak_bytes(self, outside: Iterable[torch.Tensor]) -> int:
-        """The most bytes at any time, without the storages of tensors that lie outside the budget."""
+        """The most bytes at any time, without the storages of tensors outside the budget."""
         left_out = {self._serial.get(t.untyped_storage()._cdata) for t in outside}
         used = peak = 0
         for serial, change in self._events:

@@ -56,16 +56,16 @@ class SpillFile:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         if not Path(folder).is_dir():
             raise InputError(f"{os.fspath(folder)!r} is no folder; name one on a local disk")
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - until close
 
     def write(self, chunk: int, data: Bytes) -> None:
-        rest, offset = memoryview(data), chunk * CHUNK_BYTES
+        rest, offset = memoryview(data.data), chunk * CHUNK_BYTES
         while rest:
             written = os.pwrite(self._file.fileno(), rest, offset)
             rest, offset = rest[written:], offset + written
 
     def read(self, chunk: int, out: Bytes) -> None:
-        rest, offset = memoryview(out), chunk * CHUNK_BYTES
+        rest, offset = memoryview(out.data), chunk * CHUNK_BYTES
         while rest:
             count = os.preadv(self._file.fileno(), [rest], offset)
             if not count:
@@ -101,7 +101,9 @@ class Pool:
         with self._lock:
             tier = next((t for t in self._tiers if t.fits(count)), None)
             if tier is None:
-                raise PoolFullError(f"{len(data)} bytes do not fit a pool of {self._limit * CHUNK_BYTES}")
+                raise PoolFullError(
+                    f"{len(data)} bytes do not fit a pool of {self._limit * CHUNK_BYTES}"
+                )
             chunks = tier.take(count)
         try:
             for i, chunk in enumerate(chunks):

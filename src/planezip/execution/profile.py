@@ -1,8 +1,8 @@
 """What a profiled iteration did and when, as a trace that planners understand.
 
 A trace says what each operator reads and writes. In a running program memory also depends on who
-holds a tensor for how long: a local variable of the model, a node of the autograd graph. Markers say
-it in the trace's own terms: operators that take no time and read a storage where its memory was
+holds a tensor for how long: a local variable of the model, a node of the autograd graph. Markers
+say it in the trace's own terms: operators that take no time and read a storage where its memory was
 still held (`planezip::held`) or where backward took it out (`planezip::unpack`), and write nothing
 of any size. No replay ever needs one.
 """
@@ -15,7 +15,7 @@ import torch
 
 from planezip.execution.recorder import Recorder
 from planezip.execution.sequence import Pack
-from planezip.execution.tape import Tape
+from planezip.execution.tape import Tape, Value
 from planezip.records import Kind, Op, Storage, Trace
 
 HELD, UNPACK = "planezip::held", "planezip::unpack"
@@ -101,7 +101,7 @@ class TraceBuilder:
         )
 
     def _real_storages(self) -> list[Storage]:
-        first = {}
+        first: dict[int, Value] = {}
         for value in self._values:
             first.setdefault(value.storage, value)
         gradients = self._profile.gradients

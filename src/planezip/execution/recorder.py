@@ -217,9 +217,7 @@ def covers_storage(tensor: torch.Tensor) -> bool:
     return tensor.untyped_storage().nbytes() == tensor.nbytes
 
 
-def _written(
-    schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[torch.Tensor]:
+def _written(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """The tensors that the operator writes in place."""
     if not schema.mutated:
         return []

@@ -45,7 +45,9 @@ def positions(tape: Tape, targets: Iterable[int], available: Callable[[int], boo
     return sorted(found)
 
 
-def replay(tape: Tape, targets: Iterable[int], find: Find, stays: Callable[[int], bool]) -> dict[int, Memory]:
+def replay(
+    tape: Tape, targets: Iterable[int], find: Find, stays: Callable[[int], bool]
+) -> dict[int, Memory]:
     """Recompute `targets`.
 
     Args:
@@ -123,7 +125,7 @@ def _found(find: Find, value: int) -> Memory:
 
 def copied(memory: Memory) -> Memory:
     """New memory of the same contents."""
-    copy = torch.UntypedStorage(memory.nbytes(), device=memory.device)
+    copy = torch.UntypedStorage(memory.nbytes(), device=memory.device)  # type: ignore[no-untyped-call]
     copy.copy_(memory)
     return copy
 

@@ -68,9 +68,7 @@ def make_schedule(profile: Profile, builder: TraceBuilder, trace: Trace, plan: P
         sources={v: _sources(tape, v, actions) for v in dropped},
         out_before=_out_before(profile, builder, trace, plan),
         prefetch=_prefetch(builder, plan, value_of),
-        unpacks=tuple(
-            value_of[m.storage] for m in profile.moments if m.kind == "unpack"
-        ),
+        unpacks=tuple(value_of[m.storage] for m in profile.moments if m.kind == "unpack"),
         planned_peak_bytes=int(_planned_memory(trace, plan).max(initial=0)),
         plain_peak_bytes=peak_activation_bytes(trace, "fp32"),
         plan=plan,

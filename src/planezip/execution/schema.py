@@ -51,7 +51,7 @@ class Schema:
     numbers: frozenset[str | int]
 
     def statistics(self, args: tuple[Any, ...]) -> tuple[int, ...]:
-        """Positions of the running statistics that a call updates; a replay must not do it again."""
+        """Positions of the running statistics that a call updates, which no replay may."""
         return _STATISTICS if self.batch_norm and args[_TRAINS] else ()
 
 

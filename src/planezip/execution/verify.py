@@ -18,7 +18,9 @@ class Trial:
         tensors: its tensor arguments with the values that they hold.
     """
 
-    def __init__(self, op: TapeOp, tensors: Iterable[tuple[int, torch.Tensor]], mutated: set[int]) -> None:
+    def __init__(
+        self, op: TapeOp, tensors: Iterable[tuple[int, torch.Tensor]], mutated: set[int]
+    ) -> None:
         self._op = op
         self._generator_state = torch.default_generator.get_state()
         self._memory: dict[int, Memory] = {}

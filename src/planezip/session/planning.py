@@ -81,7 +81,5 @@ def schedule_for(
         lost_s = rates.taken_from_compute * copies_s
         return replace(timeline, duration_s=timeline.duration_s + lost_s)
 
-    plan = make_plan(
-        planner, policy(POLICY), budget(problem.peak_bytes), profile.ratios, simulate
-    )
+    plan = make_plan(planner, policy(POLICY), budget(problem.peak_bytes), profile.ratios, simulate)
     return make_schedule(profile, builder, trace, plan)

@@ -40,9 +40,8 @@ class SessionReport:
     sequences: int
 
     def __str__(self) -> str:
-        lines = [
-            f"passes      {', '.join(f'{n} {name}' for name, n in sorted(self.passes.items())) or 'none'}"
-        ]
+        passes = ", ".join(f"{count} {kind}" for kind, count in sorted(self.passes.items()))
+        lines = [f"passes      {passes or 'none'}"]
         if self.budget_bytes is not None:
             lines += [
                 f"budget      {_size(self.budget_bytes)} of {_size(self.plain_peak_bytes)} "
@@ -56,8 +55,8 @@ class SessionReport:
                 if count
             ]
         lines += [
-            f"host pool   {_size(self.pool_peak_bytes)} at most, compressed {self.ratio:.2f} times; "
-            f"{_size(self.spilled_bytes)} spilled",
+            f"pool        {_size(self.pool_peak_bytes)} on the host at most, compressed "
+            f"{self.ratio:.2f} times; {_size(self.spilled_bytes)} spilled",
             f"outside     {_size(self.outside_bytes)} of parameters and buffers, their gradients, "
             "the optimizer's state",
         ]

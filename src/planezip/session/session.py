@@ -26,7 +26,7 @@ from planezip.units import parse_bytes
 Size = int | str
 
 _open = local()
-"""Per thread, `stack`: the forward passes that are under way, None where a session is switched off."""
+"""Per thread, `stack`: forward passes under way, None where a session is switched off."""
 
 
 @dataclass(slots=True, eq=False)
@@ -115,7 +115,7 @@ class Session:
         if unmeasured:
             recorder.meter = Meter()
         hooks = saved_tensors_hooks(forward.pack, _unpack)
-        recorder.__enter__()
+        recorder.__enter__()  # type: ignore[no-untyped-call]
         hooks.__enter__()
         stack.append((forward, recorder, hooks))
         return self
@@ -197,7 +197,8 @@ class Session:
 
     def _forget_watch(self) -> None:
         if self._watching is not None:
-            self._watching.recorder = self._watching = None
+            self._watching.recorder = None
+            self._watching = None
             stop_watching()
 
     def _measure(self, schedule: Schedule, meter: Meter) -> None:
