@@ -56,7 +56,7 @@ def train(steps, cache, batch=None, seed=0, stop_after=None):
             raise Interrupted
 
     done = warm_up_user(
-        step, made, made.optimizer(), steps, seed=seed, cache=cache, on_step=on_step
+        step, made, steps, seed=seed, cache=cache, on_step=on_step
     )
     return done, made.model.state_dict()
 

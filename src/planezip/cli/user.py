@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from itertools import count
 
-from torch.optim import Optimizer
-
 from planezip.cli.output import say, stage
 from planezip.cli.training import CaptureOptions, in_tensors
 from planezip.errors import InputError
@@ -32,7 +30,7 @@ def trace_user(step: UserStep, batch: int | None) -> Trace:
         return trace_step(
             lambda: made.loss(0),
             made.model,
-            made.optimizer(),
+            made.optimizer,
             name=step.name,
             batch_size=made.batch,
         ).trace
@@ -45,15 +43,14 @@ def capture_user(step: UserStep, options: CaptureOptions) -> Capture:
     with prints_on_stderr(), step.blamed(), seeded(options.seed):
         made = step.make(options.batch, options.seed)
         check_contents((*made.model.parameters(), *made.model.buffers()))
-        optimizer = made.optimizer()
-        warmed = _warmed_up(step, made, optimizer, options)
+        warmed = _warmed_up(step, made, options)
         done = len(warmed.losses)
         steps = count(done)
         with stage(f"capture {counted(options.iterations, 'iteration')}") as advance:
             return capture_steps(
                 lambda: made.loss(next(steps)),
                 made.model,
-                optimizer,
+                made.optimizer,
                 [()] * options.iterations,
                 name=step.name,
                 weights=f"own + {counted(done, 'warm-up step')}" if done else "own",
@@ -65,9 +62,7 @@ def capture_user(step: UserStep, options: CaptureOptions) -> Capture:
             )
 
 
-def _warmed_up(
-    step: UserStep, made: UserModel, optimizer: Optimizer, options: CaptureOptions
-) -> WarmUp:
+def _warmed_up(step: UserStep, made: UserModel, options: CaptureOptions) -> WarmUp:
     steps, cache = options.warmup_steps, cache_folder()
     if not steps:
         return WarmUp(())
@@ -75,7 +70,6 @@ def _warmed_up(
         warmed = warm_up_user(
             step,
             made,
-            optimizer,
             steps,
             seed=options.seed,
             cache=cache,

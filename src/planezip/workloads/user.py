@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +39,7 @@ class UserModel:
     batch: int
     by_step: bool
 
+    @cached_property
     def optimizer(self) -> torch.optim.Optimizer:
         """Plain SGD, one update operator for every parameter tensor."""
         trained = [p for p in self.model.parameters() if p.requires_grad]

@@ -26,7 +26,6 @@ _NO_PLAIN_STATE = (
 def warm_up_user(
     step: UserStep,
     made: UserModel,
-    optimizer: torch.optim.Optimizer,
     steps: int,
     *,
     seed: int = 0,
@@ -54,7 +53,7 @@ def warm_up_user(
         return made.loss(index)
 
     remedy = f"the optimizer is SGD with a learning rate of {LEARNING_RATE:g}: scale the loss down"
-    training = Training(step.name, made.model, optimizer, loss, checkpoints, remedy)
+    training = Training(step.name, made.model, made.optimizer, loss, checkpoints, remedy)
     with seeded(seed):
         done = training.run(steps, on_step)
     if done.resumed_after and not made.by_step:
