@@ -55,9 +55,7 @@ def train(steps, cache, batch=None, seed=0, stop_after=None):
         if stop_after is not None and done > stop_after:
             raise Interrupted
 
-    done = warm_up_user(
-        step, made, steps, seed=seed, cache=cache, on_step=on_step
-    )
+    done = warm_up_user(step, made, steps, seed=seed, cache=cache, on_step=on_step)
     return done, made.model.state_dict()
 
 
