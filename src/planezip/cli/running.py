@@ -6,8 +6,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import torch
-
 from planezip.cli.output import print_grids, print_json, stage
 from planezip.cli.training import data_source
 from planezip.cli.user import prints_on_stderr
@@ -16,7 +14,7 @@ from planezip.report.grid import Grid
 from planezip.session import Session
 from planezip.session.comparison import Comparison, Run, Training, compare
 from planezip.units import format_bytes, parse_bytes
-from planezip.workloads import UserStep, seeded, user_step, workload
+from planezip.workloads import UserStep, seed_all, seeded, user_step, workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ def run(name: str, options: RunOptions) -> Comparison:
     share = _share(options.budget)
     budget = None if share is not None else parse_bytes(options.budget)
 
-    def session_of(model: torch.nn.Module) -> Session:
+    def session_of(model: Any) -> Session:
         return Session(
             model,
             budget,
@@ -91,7 +89,7 @@ def _workload(name: str, options: RunOptions) -> Callable[[], Training]:
 
     def make() -> Training:
         model = chosen.model(options.seed)
-        torch.manual_seed(options.seed)
+        seed_all(options.seed)
         loss = chosen.compute_loss(model)
         return Training(model, lambda step: loss(*data.batch(step, size)), chosen.trainer(model))
 
@@ -101,8 +99,8 @@ def _workload(name: str, options: RunOptions) -> Callable[[], Training]:
 def _user(user: UserStep, options: RunOptions) -> Callable[[], Training]:
     def make() -> Training:
         made = user.make(options.batch, options.seed)
-        torch.manual_seed(options.seed)
-        return Training(made.model, made.loss, made.optimizer())
+        seed_all(options.seed)
+        return Training(made.model, made.loss, made.optimizer)
 
     return make
 
