@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
@@ -27,7 +29,8 @@ class Backing(Protocol):
 
     def write(self, chunk: int, data: Bytes) -> None: ...
     def read(self, chunk: int, out: Bytes) -> None: ...
-    def close(self) -> None: ...
+    @property
+    def close(self) -> Callable[[], object]: ...
 
 
 class HostMemory:
@@ -57,6 +60,7 @@ class SpillFile:
         if not Path(folder).is_dir():
             raise InputError(f"{os.fspath(folder)!r} is no folder; name one on a local disk")
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - until close
+        self.close = weakref.finalize(self, self._file.close)
 
     def write(self, chunk: int, data: Bytes) -> None:
         rest, offset = memoryview(data.data), chunk * CHUNK_BYTES
@@ -71,9 +75,6 @@ class SpillFile:
             if not count:
                 raise OSError("the spill file was cut off")
             rest, offset = rest[count:], offset + count
-
-    def close(self) -> None:
-        self._file.close()
 
 
 class Pool:

@@ -16,9 +16,9 @@ import torch
 from planezip.execution.recorder import Recorder
 from planezip.execution.sequence import Pack
 from planezip.execution.tape import Tape, Value
-from planezip.records import Kind, Op, Storage, Trace
+from planezip.records import Kind, Op, Phase, Storage, Trace
 
-HELD, UNPACK = "planezip::held", "planezip::unpack"
+HELD, UNPACK, ARRIVED = "planezip::held", "planezip::unpack", "planezip::arrived"
 
 
 class Moment(NamedTuple):
@@ -54,8 +54,10 @@ class Profile:
     ratios: dict[int, float] = field(default_factory=dict)
     gradients: set[int] = field(default_factory=set)
 
-    def note_gradients(self, recorder: Recorder, parameters: Iterable[torch.nn.Parameter]) -> None:
-        """Remember which storages hold gradients of parameters, now that backward is over."""
+    def finish(self, recorder: Recorder, parameters: Iterable[torch.nn.Parameter]) -> None:
+        """Backward is over: note what holds gradients of parameters, and what is still held."""
+        end = len(self.tape.ops)
+        self.moments += [Moment("death", end, number) for number in recorder.table.alive()]
         for parameter in parameters:
             state = None if parameter.grad is None else recorder.table.find(parameter.grad)
             if state is not None:
@@ -104,13 +106,12 @@ class TraceBuilder:
         first: dict[int, Value] = {}
         for value in self._values:
             first.setdefault(value.storage, value)
-        gradients = self._profile.gradients
         evictable = {self._values[pack.value].storage for pack in self._profile.packs}
         evictable -= self._profile.fixed
         return [
             Storage(
                 id=number,
-                kind=self._kind(first[number].external, number in gradients),
+                kind=self._kind(first[number]),
                 dtype="uint8",
                 bytes=first[number].nbytes,
                 producer=first[number].producer,
@@ -120,18 +121,24 @@ class TraceBuilder:
             for number in range(len(first))
         ]
 
-    @staticmethod
-    def _kind(external: bool, gradient: bool) -> Kind:
-        if gradient:
+    def _kind(self, first: Value) -> Kind:
+        if first.storage in self._profile.gradients:
             return "parameter_gradient"
-        return "buffer" if external else "activation"
+        return "buffer" if first.external and not self._comes_late(first) else "activation"
 
-    def _phase(self, index: int) -> Literal["forward", "backward"]:
+    def _comes_late(self, first: Value) -> bool:
+        """Whether backward meets it first, such as the gradient that backward begins with."""
+        return first.external and first.met >= self._profile.forward_end
+
+    def _phase(self, index: int) -> Phase:
         return "forward" if index < self._profile.forward_end else "backward"
 
     def _operator(self, index: int, touched: dict[int, int]) -> None:
         op = self._profile.tape.ops[index]
         made = [self._values[v] for v in op.made]
+        for v in op.reads:
+            if self._values[v].met == index and self._comes_late(self._values[v]):
+                self._pseudo_operator(ARRIVED, "backward", (), (self._values[v].storage,))
         reads = tuple(dict.fromkeys(self._values[v].storage for v in op.reads))
         writes = tuple(dict.fromkeys(v.storage for v in made))
         touched.update(dict.fromkeys((*reads, *writes), index))
@@ -162,16 +169,22 @@ class TraceBuilder:
         nothing = len(self._storages)
         phase = self._phase(index if moment.kind == "unpack" else index - 1)
         self._storages.append(Storage(nothing, "activation", "uint8", 0, len(self._ops), 0))
+        name = UNPACK if moment.kind == "unpack" else HELD
+        self._pseudo_operator(name, phase, (moment.storage,), (nothing,))
+
+    def _pseudo_operator(
+        self, name: str, phase: Phase, reads: tuple[int, ...], writes: tuple[int, ...]
+    ) -> None:
         self._ops.append(
             Op(
                 index=len(self._ops),
-                name=UNPACK if moment.kind == "unpack" else HELD,
+                name=name,
                 phase=phase,
                 flops=0,
                 fp32_bytes=0,
                 other_bytes=0,
-                reads=(moment.storage,),
-                writes=(nothing,),
+                reads=reads,
+                writes=writes,
                 measured_s=0.0,
             )
         )

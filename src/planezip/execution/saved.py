@@ -43,13 +43,14 @@ class Saved:
         self._leaving = copier.start(self._compress, copier)
 
     def _compress(self, copier: Copier) -> None:
-        """In a worker thread; where the pool is full the value stays."""
+        """In a worker thread. Where the pool is full, the copy stays in device memory."""
         assert self.memory is not None
         try:
             self.copy = copier.make(self.memory, self.dtype, self.action == "compress")
-            self.memory = None
         except PoolFullError:
-            self.action = "keep"
+            self.action = "compress"
+            self.copy = copier.make(self.memory, self.dtype, in_place=True)
+        self.memory = None
 
     def settle(self) -> None:
         """Wait until it has left."""

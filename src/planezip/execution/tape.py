@@ -61,6 +61,7 @@ class Value:
         defined: its contents are the same every time; those of `empty` are not.
         original: for an external value, a tensor that keeps the storage and its version counter.
         version: that counter when the forward pass read it first.
+        met: number of operators before it came up.
         superseded: its storage has been written since.
         weight: parameters alone decide it: a transposed or cast copy of one.
     """
@@ -74,6 +75,7 @@ class Value:
     defined: bool = True
     original: torch.Tensor | None = None
     version: int = 0
+    met: int = 0
     superseded: bool = False
     weight: bool = False
 
@@ -120,6 +122,6 @@ class Tape:
 
     def new_value(self, storage: int, nbytes: int, producer: int) -> Value:
         """Append a value."""
-        value = Value(len(self.values), storage, nbytes, producer)
+        value = Value(len(self.values), storage, nbytes, producer, met=len(self.ops))
         self.values.append(value)
         return value

@@ -1,5 +1,6 @@
 """From a profiled iteration to a schedule within a budget."""
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -7,13 +8,14 @@ from dataclasses import dataclass, replace
 import torch
 
 from planezip.execution.copies import Copier
+from planezip.execution.pool import CHUNK_BYTES
 from planezip.execution.profile import Profile, TraceBuilder
 from planezip.execution.schedule import Schedule, make_schedule
 from planezip.planning import Planner, Problem, make_plan, policy
-from planezip.records import Plan, Platform, Timeline
+from planezip.records import Plan, Platform, Timeline, Trace
 from planezip.simulation import Simulator
 
-POLICY = "planezip"
+POLICY, WITHOUT_SWAPS = "planezip", "recomp"
 _GUESS_BYTES_PER_S = 1e9
 
 
@@ -59,12 +61,17 @@ class Rates:
 
 
 def schedule_for(
-    profile: Profile, rates: Rates, budget: Callable[[int], int], model: str
+    profile: Profile,
+    rates: Rates,
+    budget: Callable[[int], int],
+    capacity_bytes: int,
+    model: str,
 ) -> Schedule:
     """Plan a profiled iteration.
 
     Args:
         budget: gives the budget in bytes for a peak without eviction in bytes.
+        capacity_bytes: of the pool; a plan whose swaps it does not hold recomputes instead.
 
     Raises:
         OverBudgetError: no plan fits; it names the smallest budget that one was found for.
@@ -81,5 +88,17 @@ def schedule_for(
         lost_s = rates.taken_from_compute * copies_s
         return replace(timeline, duration_s=timeline.duration_s + lost_s)
 
-    plan = make_plan(planner, policy(POLICY), budget(problem.peak_bytes), profile.ratios, simulate)
+    def plan_by(name: str) -> Plan:
+        chosen = policy(name)
+        return make_plan(planner, chosen, budget(problem.peak_bytes), profile.ratios, simulate)
+
+    plan = plan_by(POLICY)
+    if _pooled_bytes(plan, trace) > capacity_bytes:
+        plan = plan_by(WITHOUT_SWAPS)
     return make_schedule(profile, builder, trace, plan)
+
+
+def _pooled_bytes(plan: Plan, trace: Trace) -> int:
+    """What the pool holds if all that is swapped is in it at once, as when backward begins."""
+    sizes = (trace.storages[s.storage].bytes / plan.ratios[s.storage] for s in plan.swaps)
+    return sum(CHUNK_BYTES * math.ceil(size / CHUNK_BYTES) for size in sizes)

@@ -21,7 +21,7 @@ from planezip.execution.profile import Profile
 from planezip.execution.schedule import Schedule
 from planezip.session.planning import Rates, schedule_for
 from planezip.session.report import SessionReport
-from planezip.units import parse_bytes
+from planezip.units import MOST_BYTES, parse_bytes
 
 Size = int | str
 
@@ -83,7 +83,9 @@ class Session:
         self._budget_bytes = None if budget is None else _bytes(budget)
         self._min_bytes = _bytes(min_bytes)
         self.enabled = enabled
-        self._pool = Pool(_bytes(host_pool), SpillFile(spill) if spill is not None else None)
+        file = None if spill is None else SpillFile(spill)
+        self._pool = Pool(_bytes(host_pool), file)
+        self._capacity_bytes = MOST_BYTES if file else _bytes(host_pool)
         self._copier = Copier(self._pool, workers)
         self._planned: list[_Planned] = []
         self._passes: Counter[str] = Counter()
@@ -188,7 +190,7 @@ class Session:
             with recorder:
                 yield
             if forward.schedule is None:
-                profile.note_gradients(recorder, self._model.parameters())
+                profile.finish(recorder, self._model.parameters())
                 self._finished = profile
             elif recorder.meter is not None:
                 self._measure(forward.schedule, recorder.meter)
@@ -219,7 +221,9 @@ class Session:
 
     def _schedule(self, profile: Profile) -> Schedule:
         rates = Rates.measured(self._copier)
-        return schedule_for(profile, rates, self._budget, type(self._model).__name__)
+        return schedule_for(
+            profile, rates, self._budget, self._capacity_bytes, type(self._model).__name__
+        )
 
     def _budget(self, peak_bytes: int) -> int:
         if self._budget_bytes is not None:
@@ -280,10 +284,14 @@ def _check(model: Any, budget: Any, budget_ratio: Any, workers: Any) -> None:
         raise InputError(f"model is of type {type(model).__name__}; give a torch.nn.Module")
     if (budget is None) == (budget_ratio is None):
         raise InputError("give either budget, such as '2GiB', or budget_ratio, such as 0.5")
-    if budget_ratio is not None and not 0 < budget_ratio <= 1:
-        raise InputError(f"budget_ratio is {budget_ratio}; give a number above 0 and up to 1")
+    if budget_ratio is not None and not (_is_number(budget_ratio) and 0 < budget_ratio <= 1):
+        raise InputError(f"budget_ratio is {budget_ratio!r}; give a number above 0 and up to 1")
     if not isinstance(workers, int) or workers < 1:
         raise InputError(f"workers is {workers!r}; give 1 or more")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _bytes(size: Size) -> int:
