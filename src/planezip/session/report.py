@@ -1,6 +1,5 @@
 """What a session did, as numbers and as text."""
 
-from collections import Counter
 from dataclasses import dataclass
 
 from planezip.units import format_bytes
@@ -36,7 +35,7 @@ class SessionReport:
     pool_peak_bytes: int
     spilled_bytes: int
     ratio: float
-    passes: Counter[str]
+    passes: dict[str, int]
     sequences: int
 
     def __str__(self) -> str:

@@ -166,7 +166,7 @@ class Session:
             pool_peak_bytes=self._pool.peak_bytes,
             spilled_bytes=self._pool.spilled_bytes,
             ratio=self._copier.out.ratio,
-            passes=Counter(self._passes),
+            passes=dict(self._passes),
             sequences=len(self._planned),
         )
 
