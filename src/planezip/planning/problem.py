@@ -146,8 +146,9 @@ class Problem:
             forward = [p for p in self.uses[s] if p < self.backward_start]
             backward = [p for p in self.uses[s] if p >= self.backward_start]
             written = self.writers.get(s, [])
+            fixed = not self.trace.storages[s].evictable
             rewritten = any(p >= self.backward_start for p in written)
-            if not backward or rewritten or self.bytes[s] == 0:
+            if not backward or rewritten or self.bytes[s] == 0 or fixed:
                 continue
             ready = written[-1] if written else -1
             last_forward = forward[-1] if forward else -1

@@ -33,7 +33,8 @@ def replay_positions(
     A value that exists before the iteration can be read unless something overwrote it.
 
     Raises:
-        NotReplayableError: a replay would need a value that was overwritten.
+        NotReplayableError: a replay would need a value that was overwritten, or run an operator
+            that is not repeatable.
     """
     positions: set[int] = set()
     inputs: set[int] = set()
@@ -48,6 +49,8 @@ def replay_positions(
         position = problem.writers[storage][version - 1]
         if position in positions:
             continue
+        if not problem.ops[position].repeatable:
+            raise NotReplayableError(storage)
         positions.add(position)
         pending += joining(position)
         for read in problem.reads[position]:
