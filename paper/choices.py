@@ -94,7 +94,7 @@ class WithoutIdle(Problem):
         return {t: replace(c, idle_s=1.0) for t, c in super()._find_candidates().items()}
 
 
-def latest_first(program, bytes_of, budget_bytes):
+def latest_first(program, bytes_of, budget_bytes, delays):
     """Places the prefetch of the latest need first, each by itself."""
     swaps, memory = [], program.memory.copy()
     for r in sorted(program.residences, key=lambda r: (-r.needed_by, r.storage)):

@@ -5,6 +5,7 @@
 
 #include "bytes_builder.h"
 #include "planezip.h"
+#include "register.h"
 #include "unlocked.h"
 
 namespace nb = nanobind;
@@ -135,7 +136,7 @@ void raise_ours(const std::exception_ptr& error, void*) {
 }  // namespace
 
 NB_MODULE(_native, m) {
-    m.doc() = "The native codec engine of PlaneZip.";
+    m.doc() = "The native parts of PlaneZip: the codec engine, and trials of plans.";
     // Threads that are in the engine when the interpreter ends keep what they were given.
     nb::set_leak_warnings(false);
     nb::register_exception_translator(raise_ours);
@@ -160,4 +161,5 @@ NB_MODULE(_native, m) {
         .def("memory",
              [](BytesBuilder& self) { return Writable(self.data(), {self.size()}, nb::find(self)); })
         .def("finish", &BytesBuilder::finish, nb::arg("size"));
+    register_trial(m);
 }

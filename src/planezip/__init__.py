@@ -17,8 +17,10 @@ if TYPE_CHECKING:
         OverBudgetError,
         PlaneZipError,
     )
+    from planezip.session.session import Session, keep
 
 _HOME = {
+    "Session": "planezip.session.session",
     "SequenceReader": "planezip.codec.sequence",
     "SequenceWriter": "planezip.codec.sequence",
     "StreamView": "planezip.codec.random_access",
@@ -26,6 +28,7 @@ _HOME = {
     "decompress_range": "planezip.codec.random_access",
     "compress": "planezip.codec.api",
     "compressed_size": "planezip.codec.api",
+    "keep": "planezip.session.session",
     "decompress": "planezip.codec.api",
     "CorruptStreamError": "planezip.errors",
     "InputError": "planezip.errors",
@@ -40,12 +43,14 @@ __all__ = [
     "PlaneZipError",
     "SequenceReader",
     "SequenceWriter",
+    "Session",
     "StreamView",
     "compress",
     "compress_bound",
     "compressed_size",
     "decompress",
     "decompress_range",
+    "keep",
 ]
 __version__ = "0.1.0"
 

@@ -1,4 +1,4 @@
-"""Types of the native engine; native/include/planezip.h is its contract."""
+"""Types of the native parts; native/include/*.h are their contracts."""
 
 import builtins
 
@@ -28,3 +28,16 @@ class BytesBuilder:
     def __init__(self, size: int) -> None: ...
     def memory(self) -> Bytes: ...
     def finish(self, size: int) -> builtins.bytes: ...
+
+class Trial:
+    def __init__(self, arrays: dict[str, object]) -> None: ...
+    def run(
+        self,
+        actions: NDArray[np.uint8],
+        stays: NDArray[np.uint8],
+        early: NDArray[np.int32],
+        delays: NDArray[np.int32],
+        out_s: NDArray[np.float64],
+        in_s: NDArray[np.float64],
+        budget_bytes: int,
+    ) -> tuple[float, float, float, int, int]: ...

@@ -58,7 +58,7 @@ def test_every_command_shows_an_example(succeed, name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_prints_json(name):
-    command = import_module(f"planezip.cli.{name}").command
+    command = import_module(f"planezip.cli.{name.replace('-', '_')}").command
     assert "--json" in {flag for parameter in command.params for flag in parameter.opts}
 
 

@@ -74,6 +74,17 @@ def test_the_papers_ratios_stand_in_for_a_capture(here, succeed):
     assert "Table III of the paper" in (here / "out/report.html").read_text()
 
 
+def test_a_search_is_repeated_by_its_seed_and_evaluations(here, succeed):
+    arguments = ("plan", "trace.json.gz", "--budget", "40%", "--policy", "planezip+")
+    told = json.loads(succeed(*arguments, "--evaluations", "300", "--seed", 7, "-o", "a", "--json"))
+    assert (told["policy"], told["evaluations"], told["seed"]) == ("planezip+", 300, 7)
+    assert "plans tried in the search" in succeed(*arguments, "--evaluations", "300")
+    again = ("--evaluations", told["evaluations"], "--seed", 7, "--seconds", 1000, "-o", "b")
+    succeed(*arguments, *again)
+    assert load("a", Plan) == load("b", Plan)
+    succeed("simulate", "trace.json.gz", "a")
+
+
 def test_a_plan_is_set_beside_a_bound(here, succeed):
     arguments = ("plan", "trace.json.gz", "--budget", "50%", "--bound")
     told = json.loads(succeed(*arguments, "--json"))

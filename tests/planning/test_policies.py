@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planezip.errors import InputError, OverBudgetError
 from planezip.planning import (
-    POLICIES,
+    PAPER_POLICIES,
     Planner,
     Problem,
     best_plan,
@@ -23,10 +23,11 @@ from planezip.simulation import Simulator
 from traces import UNIT, TraceBuilder, chain_trace, traces
 
 RATIOS = st.sampled_from([1.0, 1.5, 4.0])
+NAMES = st.sampled_from(sorted(PAPER_POLICIES))
 
 
 @settings(max_examples=150, deadline=None)
-@given(traces(), st.sampled_from(sorted(POLICIES)), st.integers(30, 100), RATIOS, st.booleans())
+@given(traces(), NAMES, st.integers(30, 100), RATIOS, st.booleans())
 def test_every_plan_is_proved_and_stays_within_its_budget(trace, name, percent, ratio, kept):
     problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
     ratios = {s: ratio + s % 3 for s in trace.saved}
@@ -63,7 +64,7 @@ def test_a_portfolio_is_never_worse_than_its_parts_under_its_own_predictions(
 
 
 @settings(max_examples=50, deadline=None)
-@given(traces(), st.sampled_from(sorted(POLICIES)))
+@given(traces(), NAMES)
 def test_the_full_budget_changes_nothing(trace, name):
     problem = Problem(trace, UNIT)
     simulator = Simulator(trace, UNIT)
@@ -148,7 +149,7 @@ def test_a_trace_with_nothing_to_evict_has_a_plan_for_its_own_peak_and_none_belo
     b.op("forward", 1, [], new=[100])
     problem = Problem(b.build(), UNIT)
     planner, simulator = Planner(problem), Simulator(problem.trace, UNIT)
-    for name in POLICIES:
+    for name in PAPER_POLICIES:
         assert make_plan(planner, policy(name), 100, {}, simulator.run).predicted_s == 1.0
         with pytest.raises(OverBudgetError) as caught:
             make_plan(planner, policy(name), 99, {}, simulator.run)
@@ -156,7 +157,7 @@ def test_a_trace_with_nothing_to_evict_has_a_plan_for_its_own_peak_and_none_belo
 
 
 @settings(max_examples=40, deadline=None)
-@given(traces(), st.sampled_from(sorted(POLICIES)), st.integers(1, 99))
+@given(traces(), NAMES, st.integers(1, 99))
 def test_a_budget_is_refused_only_below_the_smallest_that_a_plan_was_found_for(
     trace, name, percent
 ):
@@ -190,7 +191,7 @@ def test_an_unknown_policy_is_refused_with_the_names_of_the_known():
 
 
 @settings(max_examples=60, deadline=None)
-@given(traces(), st.sampled_from(sorted(POLICIES)), st.integers(30, 95), RATIOS)
+@given(traces(), NAMES, st.integers(30, 95), RATIOS)
 def test_letting_replays_keep_what_they_recompute_is_never_slower(trace, name, percent, ratio):
     problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
     ratios = {s: ratio + s % 3 for s in trace.saved}

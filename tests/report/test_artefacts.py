@@ -8,11 +8,13 @@ from statistics import geometric_mean, mean
 import pytest
 
 from planezip.errors import InputError
+from planezip.planning import Effort
 from planezip.records import Capture, WireSizes, load, op_seconds, platform, save
 from planezip.records.capture import CODECS
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS, chosen
 from planezip.report.artefacts import fig4 as fig4_module
+from planezip.report.artefacts import plus as plus_module
 from planezip.report.artefacts import semantics as semantics_module
 from planezip.report.artefacts.fig1 import TensorCost, summarise
 from planezip.report.grid import markdown
@@ -40,6 +42,7 @@ COLUMNS = {
     "fig6b": "gbps,policy,mean_overhead_pct",
     "hwcost": "lanes,ghz,gbps_per_direction,area_mm2,share_of_die_pct",
     "semantics": "model,platform,budget_pct,policy,semantics,overhead_pct",
+    "plus": "model,platform,budget_pct,policy,semantics,overhead_pct,bound_pct,evaluations",
     "dynamic": "model,platform,budget_pct,policy,iteration,tokens,sight,way,overhead_pct,"
     "recompute_s,stall_s,swapped_bytes,peak_bytes,budget_bytes",
     "dynamic_summary": "model,platform,budget_pct,policy,plan_hits,plan_misses,overhead_pct,"
@@ -72,9 +75,9 @@ def measured(tmp_path_factory):
         shorter = replace(build_trace(12, tokens * 4000), model="gpt2")
         save(folder / "gpt2" / f"trace_{tokens}.json.gz", shorter)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (fig4_module, semantics_module):
+        for module in (fig4_module, semantics_module, plus_module):
             patch.setattr(module, "BUDGETS_PCT", (50.0,))
-        yield Study(folder, jobs=1)
+        yield Study(folder, jobs=1, effort=Effort(100, None))
 
 
 def rows_of(name, measured):
@@ -321,6 +324,20 @@ def test_both_semantics_are_reported_for_every_policy(measured):
     assert len(rows) == 2 * len(rows_of("fig4", measured))
     swap = [(r.model, r.platform, r.budget_pct, r.overhead_pct) for r in rows if r.policy == "swap"]
     assert len(set(swap)) == len(swap) / 2  # who replays nothing has one semantics
+
+
+def test_planezip_plus_stands_between_the_portfolio_and_the_bound(measured):
+    rows = rows_of("plus", measured)
+    found = {(r.model, r.platform, r.policy, r.semantics): r for r in rows}
+    assert len(found) == len(rows)
+    for row in rows:
+        assert row.bound_pct <= row.overhead_pct + 1e-6
+        assert row.evaluations == (100 if row.policy == "planezip+" else 0)
+        before = found[row.model, row.platform, "planezip", "kept"]
+        if row.policy == "planezip+":
+            # The ratios are the same in both iterations of these captures.
+            assert row.overhead_pct <= before.overhead_pct
+            assert row.bound_pct == before.bound_pct
 
 
 def test_trainings_are_summed_up_from_their_iterations(measured):

@@ -17,6 +17,8 @@ COMMANDS = {
     "capture": "Train on real data and compress every saved activation.",
     "plan": "Decide what to keep, swap and drop within a memory budget.",
     "simulate": "Run a plan on a modelled platform.",
+    "run": "Train a model within a budget of activation memory.",
+    "train-demo": "Train ResNet-50 within a budget and compare every bit.",
     "compress": "Compress a file losslessly.",
     "decompress": "Restore a compressed file.",
     "inspect": "Say what compressed data or a record holds.",
@@ -36,7 +38,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"planezip.cli.{cmd_name}").command
+        module = import_module(f"planezip.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -173,3 +173,51 @@ def captures(warmup_steps: int) -> Callable[[Command], Command]:
         return command
 
     return decorate
+
+
+def training(steps: int) -> Callable[[Command], Command]:
+    """How `run` and its like train; `steps` is the default."""
+
+    def decorate(command: Command) -> Command:
+        for option in (
+            click.option(
+                "--seed",
+                type=click.IntRange(0, 2**32 - 1),
+                default=0,
+                show_default=True,
+                metavar="N",
+                help="Of weights and batches.",
+            ),
+            click.option(
+                "--spill",
+                metavar="FOLDER",
+                help="Write what the pool does not hold to a file there.",
+            ),
+            click.option(
+                "--host-pool",
+                default="4GiB",
+                show_default=True,
+                metavar="SIZE",
+                help="Limit on compressed activations outside the budget.",
+            ),
+            text,
+            images,
+            click.option(
+                "--batch",
+                type=click.IntRange(1, LARGEST_BATCH),
+                help="Items in a batch.  [default: 8 photographs, 1 sequence of tokens, or your "
+                "function's]",
+            ),
+            click.option(
+                "--steps",
+                type=click.IntRange(3, MOST_ITERATIONS),
+                default=steps,
+                show_default=True,
+                metavar="N",
+                help="Train N steps; the first is profiled.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from planezip.records import Plan
     from planezip.report.bench import Bench
 
+MOST_EVALUATIONS = 1_000_000_000
+
 
 @click.command(
     epilog=options.example(
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     "--policy",
     default="planezip",
     show_default=True,
-    help="recomp, swap, dte, bw, bw+zvc or planezip.",
+    help="recomp, swap, dte, bw, bw+zvc, planezip or planezip+.",
 )
 @options.capture
 @options.ratios
@@ -45,6 +47,29 @@ if TYPE_CHECKING:
     show_default=True,
     help="List so many evicted activations.",
 )
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=2.0,
+    show_default=True,
+    help="Stop planezip+'s search after so long.",
+)
+@click.option(
+    "--evaluations",
+    type=click.IntRange(0, MOST_EVALUATIONS),
+    default=20_000,
+    show_default=True,
+    metavar="N",
+    help="Stop it after N plans; the same N and seed find the same plan.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of the search.",
+)
 @options.output("the plan")
 @options.as_json
 def command(
@@ -56,6 +81,9 @@ def command(
     ratios: str | None,
     with_bound: bool,
     tensors: int,
+    seconds: float,
+    evaluations: int,
+    seed: int,
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -66,6 +94,7 @@ def command(
     """
     from planezip.cli.inputs import parse_budget, read_source, read_trace, refuse_to_share
     from planezip.cli.output import print_grids, print_json
+    from planezip.planning import Effort
     from planezip.records import platform as platform_named
     from planezip.records import save
     from planezip.report.bench import Bench
@@ -81,7 +110,8 @@ def command(
     on = platform_named(platform)
     refuse_to_share({"-o": output}, trace, capture_file)
     record = read_trace(trace)
-    bench = Bench(record, on, read_source(capture_file, ratios, record))
+    effort = Effort(evaluations, seconds, seed)
+    bench = Bench(record, on, read_source(capture_file, ratios, record), effort=effort)
     plan = _plan(bench, policy, parse_budget(budget, bench.peak_bytes))
     predicted = bench.predict(plan)
     if output:

@@ -26,7 +26,7 @@ from planezip.workloads import (
 
 def trace_user(step: UserStep, batch: int | None) -> Trace:
     """One training iteration on tensors that have shapes but no data."""
-    with _prints_on_stderr(), step.blamed(), step.without_data(batch) as made, seeded(0):
+    with prints_on_stderr(), step.blamed(), step.without_data(batch) as made, seeded(0):
         return trace_step(
             lambda: made.loss(0),
             made.model,
@@ -40,7 +40,7 @@ def capture_user(step: UserStep, options: CaptureOptions) -> Capture:
     """Train for some steps, then train on and compress what is saved."""
     if options.pretrained:
         raise InputError(f"{step.name} makes its own weights; leave out --pretrained")
-    with _prints_on_stderr(), step.blamed(), seeded(options.seed):
+    with prints_on_stderr(), step.blamed(), seeded(options.seed):
         made = step.make(options.batch, options.seed)
         check_contents((*made.model.parameters(), *made.model.buffers()))
         warmed = _warmed_up(step, made, options)
@@ -83,7 +83,7 @@ def _warmed_up(step: UserStep, made: UserModel, options: CaptureOptions) -> Warm
 
 
 @contextmanager
-def _prints_on_stderr() -> Iterator[None]:
+def prints_on_stderr() -> Iterator[None]:
     """stdout holds results alone: what a user's code or its child processes print goes to stderr.
 
     The file itself is exchanged as well as Python's object for it, since others write there, too.

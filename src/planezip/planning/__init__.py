@@ -7,7 +7,9 @@ from planezip.planning.learned_ratios import LearnedRatios
 from planezip.planning.online import run_online
 from planezip.planning.online_checker import check_online
 from planezip.planning.plan_cache import CacheReport, PlanCache
+from planezip.planning.plus import Effort
 from planezip.planning.policies import (
+    PAPER_POLICIES,
     POLICIES,
     Policy,
     best_plan,
@@ -21,8 +23,10 @@ from planezip.planning.problem import Problem
 from planezip.planning.timeline_checker import check_timeline
 
 __all__ = [
+    "PAPER_POLICIES",
     "POLICIES",
     "CacheReport",
+    "Effort",
     "LearnedRatios",
     "PlanCache",
     "Planner",

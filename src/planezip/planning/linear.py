@@ -1,12 +1,21 @@
 """A linear program that is built row by row."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planezip.errors import InputError
 
 _INFEASIBLE = 2
+
+
+class Optimum(NamedTuple):
+    """The least sum, infinite if no values meet all constraints, and the values that reach it."""
+
+    least: float
+    values: NDArray[np.float64]
 
 
 class Rows:
@@ -34,8 +43,8 @@ class Rows:
         self._value += [v / scale for v in values]
         self._limit.append(limit / scale)
 
-    def minimize(self, columns: Sequence[int]) -> float:
-        """The least sum of these variables; infinite if no values meet all constraints.
+    def minimize(self, columns: Sequence[int]) -> Optimum:
+        """The least sum of these variables.
 
         Raises:
             InputError: scipy is not installed.
@@ -52,7 +61,7 @@ class Rows:
         bounds = [(0.0, upper) for upper in self._upper]
         solved = linprog(cost, A_ub=matrix, b_ub=self._limit, bounds=bounds, method="highs")
         if solved.status == _INFEASIBLE:
-            return float("inf")
+            return Optimum(float("inf"), np.zeros(len(self._upper)))
         if not solved.success:
             raise RuntimeError(f"the solver gave up: {solved.message}")
-        return max(0.0, float(solved.fun))
+        return Optimum(max(0.0, float(solved.fun)), solved.x)

@@ -1,9 +1,10 @@
-"""The six policies that the paper compares (paper IV)."""
+"""The six policies that the paper compares (paper IV), and PlaneZip+."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planezip.errors import InputError, OverBudgetError
+from planezip.planning.plus import Effort, improve
 from planezip.planning.portfolio import (
     Planner,
     Recipe,
@@ -17,6 +18,7 @@ from planezip.planning.portfolio import (
 from planezip.records import Plan
 
 Recipes = Callable[[Planner, Mapping[int, float]], Iterable[Recipe]]
+DEFAULT_EFFORT = Effort()
 SEARCH_STEPS = 10  # halvings between the peak and nothing: the answer is good to 0.1 % of the peak
 
 
@@ -27,11 +29,14 @@ class Policy:
     Attributes:
         codec: the codec on its copy path, None for raw transfers.
         recipes: the candidates among which the fastest under the predictions is kept.
+        searches: whether to look further from there. What replays recompute may stay then,
+            whatever the planner lets the others do.
     """
 
     name: str
     codec: str | None
     recipes: Recipes
+    searches: bool = False
 
 
 def _recomp(planner: Planner, ratios: Mapping[int, float]) -> Iterator[Recipe]:
@@ -55,8 +60,11 @@ POLICIES: dict[str, Policy] = {
         Policy("bw", None, portfolio),
         Policy("bw+zvc", "zvc", portfolio),
         Policy("planezip", "planezip", portfolio),
+        Policy("planezip+", "planezip", portfolio, searches=True),
     )
 }
+PAPER_POLICIES = ("recomp", "swap", "dte", "bw", "bw+zvc", "planezip")
+"""Those that the paper compares."""
 
 
 def policy(name: str) -> Policy:
@@ -74,6 +82,7 @@ def best_plan(
     budget_bytes: int,
     ratios: Mapping[int, float],
     simulate: Simulate,
+    effort: Effort = DEFAULT_EFFORT,
 ) -> Plan | None:
     """The fastest of the policy's candidates under `ratios`, or None if none fits the budget.
 
@@ -81,14 +90,21 @@ def best_plan(
         ratios: saved storage -> predicted compression ratio; left-out ones count as 1. A policy
             without a codec ignores them.
         simulate: times a plan with given ratios, raising PlanOverflowError if it does not fit.
+        effort: for a policy that searches.
+
+    Raises:
+        InputError: the policy searches and scipy is not installed.
     """
     used = ratios if chosen.codec else {}
+    planner = planner.keeping if chosen.searches else planner
     plans = (
         build_plan(one, recipe, budget_bytes, used, simulate)
         for one in planner.alternatives
         for recipe in chosen.recipes(one, used)
     )
     best = min((p for p in plans if p), key=lambda p: p.predicted_s, default=None)
+    if chosen.searches:
+        best = improve(planner, best, budget_bytes, used, simulate, effort)
     return replace(best, policy=chosen.name) if best else None
 
 
@@ -98,17 +114,18 @@ def make_plan(
     budget_bytes: int,
     ratios: Mapping[int, float],
     simulate: Simulate,
+    effort: Effort = DEFAULT_EFFORT,
 ) -> Plan:
     """As `best_plan`, but raises OverBudgetError with the smallest feasible budget.
 
     The heuristics are not monotone: where they find nothing for this budget but something for a
     smaller one, the plan is that of the smaller budget.
     """
-    plan = best_plan(planner, chosen, budget_bytes, ratios, simulate)
+    plan = best_plan(planner, chosen, budget_bytes, ratios, simulate, effort)
     if plan is None:
         smallest = smallest_budget(planner, chosen, ratios, simulate)
         if smallest <= budget_bytes:
-            plan = best_plan(planner, chosen, smallest, ratios, simulate)
+            plan = best_plan(planner, chosen, smallest, ratios, simulate, effort)
         if plan is None:
             raise OverBudgetError(budget_bytes, smallest)
     return plan
@@ -119,6 +136,7 @@ def smallest_budget(
 ) -> int:
     """The smallest budget that the policy was found to fit, by bisection to 0.1 % of the peak."""
     used = ratios if chosen.codec else {}
+    planner = planner.keeping if chosen.searches else planner
 
     def fits(budget_bytes: int) -> bool:
         return any(

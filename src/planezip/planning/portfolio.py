@@ -1,7 +1,9 @@
 """The 18 candidate plans of Section III-C and the re-planning of those that overflow."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
 
 from planezip.errors import PlanOverflowError
 from planezip.planning.algorithm1 import cover_deficit, fill_link
@@ -40,6 +42,15 @@ class Planner:
         self.layout = Layout(problem)
         self._costs = ReplayCosts(problem, kept)
         self.alternatives = (self, Planner(problem)) if kept else (self,)
+
+    @cached_property
+    def keeping(self) -> "Planner":
+        """The planner with `kept` for the same problem."""
+        return self if len(self.alternatives) > 1 else Planner(self.problem, kept=True)
+
+    def can_drop(self, t: int) -> bool:
+        """Whether t can be replayed at all."""
+        return self._costs.can_drop(t)
 
     def draft(self) -> Draft:
         """A draft that keeps everything."""
@@ -99,7 +110,11 @@ def largest_idle_first(planner: Planner) -> Recipe:
 
 
 def algorithm1_recipes(
-    planner: Planner, ratios: Mapping[int, float], rankings: tuple[str, ...], label: str = ""
+    planner: Planner,
+    ratios: Mapping[int, float],
+    rankings: tuple[str, ...],
+    label: str = "",
+    fractions: tuple[float, ...] = LINK_FRACTIONS,
 ) -> Iterator[Recipe]:
     """Algorithm 1 for every ranking and link fraction."""
     problem = planner.problem
@@ -108,12 +123,21 @@ def algorithm1_recipes(
         "recompute/copy": lambda t: planner.recompute_s(t) / max(copy_s[t]),
         "bytes/copy": lambda t: problem.bytes[t] / max(copy_s[t]),
         "recompute/bytes": lambda t: planner.recompute_s(t) / problem.bytes[t],
+        # Beyond the paper.
+        "ratio": lambda t: ratios.get(t, 1.0),
+        "recompute": planner.recompute_s,
+        "recompute x idle/copy": lambda t: rank["recompute/copy"](t) * idle_s(t),
+        "bytes x idle/copy": lambda t: rank["bytes/copy"](t) * idle_s(t),
     }
+
+    def idle_s(t: int) -> float:
+        return problem.candidates[t].idle_s
+
     for ranking in rankings:
         # Equal ranks leave the choice to the order of production: the earliest tensor has the
         # latest deadline for its way back.
         order = sorted(problem.candidates, key=rank[ranking], reverse=True)
-        for fraction in LINK_FRACTIONS:
+        for fraction in fractions:
             link_budget_s = fraction * min(problem.forward_s, problem.backward_s)
 
             def decide(
@@ -143,6 +167,24 @@ def portfolio(planner: Planner, ratios: Mapping[int, float]) -> Iterator[Recipe]
     yield recompute_only()
 
 
+def drafts(planner: Planner, recipe: Recipe, budget_bytes: int) -> Iterator[Draft]:
+    """What a recipe makes of tighter and tighter targets, without repetitions, as long as memory
+    without its replays is within the budget."""
+    tried: dict[int, Action] | None = None
+    for attempt in range(REPLAN_LIMIT):
+        draft = planner.draft()
+        target_bytes = round(budget_bytes * (1 - attempt * REPLAN_STEP))
+        recipe.decide(draft, target_bytes)
+        if draft.peak_bytes > budget_bytes:
+            return
+        if draft.actions == tried:
+            if draft.peak_bytes > target_bytes:
+                return  # nothing is left to evict: lower targets give the same plan
+            continue
+        tried = draft.actions
+        yield draft
+
+
 def build_plan(
     planner: Planner,
     recipe: Recipe,
@@ -155,19 +197,12 @@ def build_plan(
     Returns:
         The plan with its simulated duration under `ratios`, or None if no target makes it fit.
     """
-    tried: dict[int, Action] | None = None
-    for attempt in range(REPLAN_LIMIT):
-        draft = planner.draft()
-        target_bytes = round(budget_bytes * (1 - attempt * REPLAN_STEP))
-        recipe.decide(draft, target_bytes)
-        if draft.peak_bytes > budget_bytes:
-            return None
-        if draft.actions == tried:
-            if draft.peak_bytes > target_bytes:
-                return None  # nothing is left to evict: lower targets give the same plan
-            continue
-        tried = draft.actions
-        plan = _lay_out(planner, draft, recipe, budget_bytes, ratios)
+    for draft in drafts(planner, recipe, budget_bytes):
+        plan = replace(
+            lay_out(planner, draft.actions, draft.stays, budget_bytes, ratios),
+            candidate=recipe.name,
+            meets_deadlines=recipe.meets_deadlines,
+        )
         try:
             timeline = simulate(plan, ratios)
         except PlanOverflowError:
@@ -176,26 +211,35 @@ def build_plan(
     return None
 
 
-def _lay_out(
+def lay_out(
     planner: Planner,
-    draft: Draft,
-    recipe: Recipe,
+    actions: Mapping[int, Action],
+    stays: Collection[int],
     budget_bytes: int,
     ratios: Mapping[int, float],
+    delays: Mapping[int, int] = MappingProxyType({}),
+    early: Mapping[int, int] = MappingProxyType({}),
 ) -> Plan:
+    """The plan that carries out `actions` (candidate -> action), yet without a policy's name.
+
+    Args:
+        stays: as in Plan.
+        delays: swapped candidate -> steps by which its prefetch comes later than it could.
+        early: as in compile_program.
+    """
     problem = planner.problem
-    program = compile_program(problem, draft.actions, draft.stays, planner.layout)
+    program = compile_program(problem, actions, stays, planner.layout, early)
     return Plan(
         model=problem.trace.model,
         platform=problem.platform.name,
         policy="",
-        candidate=recipe.name,
+        candidate="",
         budget_bytes=budget_bytes,
-        meets_deadlines=recipe.meets_deadlines,
-        actions={s: draft.actions.get(s, "keep") for s in problem.trace.saved},
+        meets_deadlines=False,
+        actions={s: actions.get(s, "keep") for s in problem.trace.saved},
         ratios={s: ratios.get(s, 1.0) for s in problem.trace.saved},
         steps=program.steps,
-        swaps=place_prefetches(program, problem.bytes, budget_bytes),
+        swaps=place_prefetches(program, problem.bytes, budget_bytes, delays),
         scratch=program.scratch,
-        stays=draft.stays,
+        stays=tuple(stays),
     )

@@ -1,5 +1,8 @@
 """When to bring swapped tensors back (Algorithm 1, line 12)."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from planezip.planning.layout import Int64
 from planezip.planning.program import Program
 from planezip.records import Swap
@@ -7,17 +10,26 @@ from planezip.records import Swap
 _FIRST_STRETCH = 64
 
 
-def place_prefetches(program: Program, bytes_of: list[int], budget_bytes: int) -> tuple[Swap, ...]:
+def place_prefetches(
+    program: Program,
+    bytes_of: list[int],
+    budget_bytes: int,
+    delays: Mapping[int, int] = MappingProxyType({}),
+) -> tuple[Swap, ...]:
     """Give every swapped tensor the earliest point from which memory stays within the budget.
 
     Tensors are placed in order of first need, so that one needed soon is not kept waiting by one
     needed late that took its room; replays count in the memory that must stay within the budget.
+
+    Args:
+        delays: storage -> steps by which its prefetch is to come later than that.
     """
     memory = program.memory.copy()
     swaps = []
     for r in sorted(program.residences, key=lambda r: (r.needed_by, r.storage)):
         size = bytes_of[r.storage]
         start = _after_last_above(memory, r.release_after + 1, r.needed_by, budget_bytes - size)
+        start = min(start + delays.get(r.storage, 0), r.needed_by)
         memory[start : r.needed_by] += size
         swaps.append(Swap(r.storage, r.out_after, r.release_after, start, r.needed_by))
     return tuple(swaps)

@@ -50,6 +50,8 @@ class Problem:
         last_forward_uses, first_backward_uses: positions by rank, int64.
         memory: activation bytes during every position without eviction, int64.
         irreducible: the same with every candidate away while it is idle.
+        joiners: by position, the candidates whose last writer reads something that the operator
+            there writes and that was not saved.
         forward_s, backward_s: compute time of both passes.
         out_rank, in_rank: candidate -> its place in the queue to the host and in the one back.
         out_slack_s, in_slack_s: by place, the time before the deadline of an empty queue.
@@ -76,6 +78,7 @@ class Problem:
         self.memory = self._memory_without_eviction()
         self.candidates = self._find_candidates()
         self._index_candidates()
+        self.joiners = self._find_joiners()
         self._order_queues()
 
     @property
@@ -119,6 +122,15 @@ class Problem:
         for c in found:
             self.irreducible[c.last_forward_use + 1 : c.first_backward_use] -= c.bytes
 
+    def _find_joiners(self) -> list[tuple[int, ...]]:
+        found: list[list[int]] = [[] for _ in self.ops]
+        for t, c in self.candidates.items():
+            for s, version in self.reads[c.ready] if c.ready >= 0 else ():
+                saved = s in self.candidates and version == self.forward_version[s]
+                if version > 0 and not saved:
+                    found[self.writers[s][version - 1]].append(t)
+        return [tuple(at) for at in found]
+
     def _order_queues(self) -> None:
         found = self.candidates.values()
         out = sorted(found, key=lambda c: (c.ready_s, c.storage))
@@ -134,8 +146,9 @@ class Problem:
             forward = [p for p in self.uses[s] if p < self.backward_start]
             backward = [p for p in self.uses[s] if p >= self.backward_start]
             written = self.writers.get(s, [])
+            fixed = not self.trace.storages[s].evictable
             rewritten = any(p >= self.backward_start for p in written)
-            if not backward or rewritten or self.bytes[s] == 0:
+            if not backward or rewritten or self.bytes[s] == 0 or fixed:
                 continue
             ready = written[-1] if written else -1
             last_forward = forward[-1] if forward else -1

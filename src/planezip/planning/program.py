@@ -4,19 +4,21 @@ Semantics of the paper's planner: a dropped tensor is replayed right before its 
 backward and stays until its last; whatever else the replay recomputed is freed as soon as the
 replay no longer reads it, and recomputed again where it is needed again (III-C: its cost "is
 charged again for every dropped tensor whose replay needs t"). Dropped tensors of which the plan
-says so stay instead, until their own last use.
+says so stay instead, until their own last use. Some of these are recomputed before their turn,
+along with a replay that makes what is not saved and what they need as well.
 
 Few steps differ from those of the program that evicts nothing, so only these are made.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from planezip.planning.layout import Int64, Layout
 from planezip.planning.lives import Lives
-from planezip.planning.problem import Candidate, Problem
+from planezip.planning.problem import Candidate, Problem, Value
 from planezip.planning.replay import replay_positions
 from planezip.records import Action, Step
 
@@ -70,9 +72,14 @@ class _Compiler:
     """Lays out the replays in order."""
 
     def __init__(
-        self, problem: Problem, actions: Mapping[int, Action], stays: Collection[int]
+        self,
+        problem: Problem,
+        actions: Mapping[int, Action],
+        stays: Collection[int],
+        early: Mapping[int, int],
     ) -> None:
-        self.problem, self.actions, self.stays = problem, actions, frozenset(stays)
+        self.problem, self.actions = problem, actions
+        self.stays, self.early = frozenset(stays), early
         self.scratch: list[int] = []
         self._scratch_of: dict[int, int] = {}
         self._resident: set[int] = set()  # dropped tensors that a replay brought back
@@ -94,7 +101,10 @@ class _Compiler:
         """One replay that leaves `targets` resident in their own buffers."""
         problem = self.problem
         positions, _ = replay_positions(
-            problem, [(t, problem.forward_version[t]) for t in targets], self._is_resident
+            problem,
+            [(t, problem.forward_version[t]) for t in targets],
+            self._is_resident,
+            self._joining if self.early else lambda position: (),
         )
         holder: dict[int, int] = {}  # storage -> buffer of the version that this replay made
         steps = []
@@ -122,6 +132,17 @@ class _Compiler:
         stay = frozenset(targets) | {s for s in holder if self._may_stay(s, positions)}
         self._resident |= stay
         return _Replay(self._position, steps, stay)
+
+    def _joining(self, position: int) -> list[Value]:
+        """What is recomputed along, since it shares something unsaved that is made here."""
+        problem = self.problem
+        return [
+            (t, problem.forward_version[t])
+            for t in problem.joiners[position]
+            if t in self.stays
+            and 0 <= problem.candidates[t].first_backward_use - self._position <= self.early[t]
+            and self._is_away(t)
+        ]
 
     def _may_stay(self, storage: int, positions: list[int]) -> bool:
         """Whether the replay leaves the storage as backward will read it, and may keep it."""
@@ -165,6 +186,7 @@ def compile_program(
     actions: Mapping[int, Action],
     stays: Collection[int] = (),
     layout: Layout | None = None,
+    early: Mapping[int, int] = MappingProxyType({}),
 ) -> Program:
     """Lay out what `actions` (saved storage -> action; every candidate has one) means.
 
@@ -172,9 +194,12 @@ def compile_program(
         stays: dropped storages that stay until their own last use once a replay of another one
             has recomputed them.
         layout: that of the problem, if it is there already.
+        early: those among `stays` -> at how many positions before their first use they may be
+            recomputed along with a replay that makes something that is not saved and that their
+            last writer reads.
     """
     layout = layout or Layout(problem)
-    compiler = _Compiler(problem, actions, stays)
+    compiler = _Compiler(problem, actions, stays, early)
     replays = compiler.replays()
     inserted = np.zeros(len(problem.ops) + 1, dtype=np.int64)
     for replay in replays:

@@ -19,17 +19,22 @@ class NotReplayableError(Exception):
 
 
 Available = Callable[[int, int], bool]  # (storage, version) -> it can be read at the replay
+Joining = Callable[[int], Iterable[Value]]  # position that is replayed -> further targets
 
 
 def replay_positions(
-    problem: Problem, targets: Iterable[Value], available: Available
+    problem: Problem,
+    targets: Iterable[Value],
+    available: Available,
+    joining: Joining = lambda position: (),
 ) -> tuple[list[int], set[int]]:
     """Positions that recompute `targets`, ascending, and the available storages that they read.
 
     A value that exists before the iteration can be read unless something overwrote it.
 
     Raises:
-        NotReplayableError: a replay would need a value that was overwritten.
+        NotReplayableError: a replay would need a value that was overwritten, or run an operator
+            that is not repeatable.
     """
     positions: set[int] = set()
     inputs: set[int] = set()
@@ -44,7 +49,10 @@ def replay_positions(
         position = problem.writers[storage][version - 1]
         if position in positions:
             continue
+        if not problem.ops[position].repeatable:
+            raise NotReplayableError(storage)
         positions.add(position)
+        pending += joining(position)
         for read in problem.reads[position]:
             if available(*read):
                 inputs.add(read[0])

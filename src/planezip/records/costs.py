@@ -10,7 +10,8 @@ def op_seconds(trace: Trace, platform: Platform) -> tuple[float, ...]:
     """Duration of every operator: launch overhead plus the larger of math and memory time.
 
     A view moves no data and takes no time. The optimizer step is one memory-bound pass: its
-    operators pay for their bytes, and one launch is charged to the first of them.
+    operators pay for their bytes, and one launch is charged to the first of them. An operator that
+    was measured takes what it took.
     """
     seconds = [_op_s(op, platform) for op in trace.ops]
     first = next((o.index for o in trace.ops if o.phase == "optimizer" and not o.is_view), None)
@@ -20,6 +21,8 @@ def op_seconds(trace: Trace, platform: Platform) -> tuple[float, ...]:
 
 
 def _op_s(op: Op, platform: Platform) -> float:
+    if op.measured_s is not None:
+        return op.measured_s
     if op.is_view:
         return 0.0
     memory_s = op.bytes_at(platform.precision) / (

@@ -70,6 +70,9 @@ class Plan:
         stays: dropped storages that stay resident until their own last use once the replay of
             another one has recomputed them; all others are freed again after such a replay.
         predicted_s: simulated duration of the iteration with the predicted ratios, 0 if unknown.
+        evaluations: plans that a search tried to find this one, 0 without a search; the same number
+            and seed find it again.
+        seed: of that search.
     """
 
     model: str
@@ -85,3 +88,5 @@ class Plan:
     scratch: tuple[int, ...] = ()
     predicted_s: float = 0.0
     stays: tuple[int, ...] = ()
+    evaluations: int = 0
+    seed: int = 0

@@ -41,6 +41,7 @@ class Storage:
         producer: index of the operator that wrote it first, -1 if it existed before.
         slot: which output of that operator it is (0 for a single output).
         final: it was traced in mixed precision, where FP32 is meant: no precision changes it.
+        evictable: a plan may take it away; False if the program itself holds it throughout.
     """
 
     id: int
@@ -50,6 +51,7 @@ class Storage:
     producer: int
     slot: int
     final: bool = False
+    evictable: bool = True
 
     def bytes_at(self, precision: Precision) -> int:
         """Size when FP32 tensors are held at `precision` (the paper's platform B is BF16)."""
@@ -73,6 +75,8 @@ class Op:
         writes: ids of the storages written, without repetition, in output-slot order. An
             in-place operator has a storage in both reads and writes.
         random: it draws from a random generator.
+        repeatable: it computes the same bits when it runs again, and changes nothing else.
+        measured_s: its measured duration in seconds, None where durations are modelled.
 
     An operator that writes nothing is a view: it moves no data and costs no time.
     """
@@ -86,6 +90,8 @@ class Op:
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     random: bool = False
+    repeatable: bool = True
+    measured_s: float | None = None
 
     @property
     def is_view(self) -> bool:

@@ -2,7 +2,15 @@
 
 from functools import cached_property
 
-from planezip.planning import Planner, Problem, best_plan, lower_bound_s, make_plan, policy
+from planezip.planning import (
+    Effort,
+    Planner,
+    Problem,
+    best_plan,
+    lower_bound_s,
+    make_plan,
+    policy,
+)
 from planezip.planning.predictor import Signature
 from planezip.records import (
     Capture,
@@ -17,6 +25,9 @@ from planezip.report.sources import Captured, Source
 from planezip.report.variants import Variant, variant
 from planezip.simulation import Simulator
 
+REPEATABLE = Effort(seconds=None)
+"""As long by default as makes the same plans on every machine."""
+
 
 class Bench:
     """Planner and simulator of a (trace, platform), with the ratios of a source.
@@ -28,6 +39,7 @@ class Bench:
     Args:
         source: a capture, or anything else that knows ratios.
         kept: plan so that what replays recompute stays (docs/model.md); the paper's does not.
+        effort: how long policies that search look.
     """
 
     def __init__(
@@ -36,8 +48,9 @@ class Bench:
         platform: Platform,
         source: Capture | Source | None = None,
         kept: bool = False,
+        effort: Effort = REPEATABLE,
     ) -> None:
-        self.trace, self.platform, self.kept = trace, platform, kept
+        self.trace, self.platform, self.kept, self.effort = trace, platform, kept, effort
         self.source = Captured(source) if isinstance(source, Capture) else source
         self.peak_bytes = peak_activation_bytes(trace, platform.precision)
         self.unlimited_s = iteration_seconds(trace, platform)
@@ -68,6 +81,7 @@ class Bench:
                 budget_bytes,
                 self._planned(chosen),
                 self._simulator.run,
+                self.effort,
             )
         return self._plans[key]
 
@@ -75,7 +89,9 @@ class Bench:
         """The policy's plan; OverBudgetError names the smallest feasible budget if it has none."""
         chosen = policy(policy_name)
         ratios = self.ratios(chosen.codec, 0)
-        return make_plan(self.planner, chosen, budget_bytes, ratios, self._simulator.run)
+        return make_plan(
+            self.planner, chosen, budget_bytes, ratios, self._simulator.run, self.effort
+        )
 
     def predict(self, plan: Plan) -> Timeline:
         """One iteration under the plan if every ratio is as the plan predicts."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from planezip.errors import PlanOverflowError
-from planezip.planning import POLICIES
+from planezip.planning import PAPER_POLICIES
 from planezip.planning import policy as policy_named
 from planezip.records import Capture, Plan, Platform, Timeline, Trace
 from planezip.report.bench import Bench
@@ -30,7 +30,7 @@ def evaluate(
     capture: Capture | Source | None,
     platforms: Sequence[Platform],
     budgets_pct: Sequence[float] = BUDGETS_PCT,
-    policies: Sequence[str] = tuple(POLICIES),
+    policies: Sequence[str] = PAPER_POLICIES,
     progress: Progress | None = None,
     workers: int | None = None,
 ) -> list[Outcome]:

@@ -19,6 +19,7 @@ POLICIES = {
     "bw": "BW",
     "bw+zvc": "BW+ZVC",
     "planezip": "PlaneZip",
+    "planezip+": "PlaneZip+",
 }
 VARIANTS = {
     **POLICIES,

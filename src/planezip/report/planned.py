@@ -47,6 +47,8 @@ def iteration_grid(plan: Plan, timeline: Timeline, peak_bytes: int, unlimited_s:
         ("copied to the host", format_bytes(timeline.swapped_bytes), ""),
         ("of that on the wire", format_bytes(timeline.wire_bytes), ""),
     ]
+    if plan.evaluations:
+        rows.append(("plans tried in the search", f"{plan.evaluations:,}", ""))
     return Grid("One iteration", ("", "with the plan", "unlimited memory"), rows)
 
 
@@ -75,6 +77,8 @@ def plan_facts(bench: Bench, plan: Plan, timeline: Timeline) -> dict[str, Any]:
         "platform": plan.platform,
         "policy": plan.policy,
         "candidate": plan.candidate,
+        "evaluations": plan.evaluations,
+        "seed": plan.seed,
         "budget_bytes": plan.budget_bytes,
         "peak_bytes": timeline.peak_bytes,
         "unlimited_peak_bytes": bench.peak_bytes,

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from math import isinf
 from statistics import mean
 
+from planezip.planning import Effort
 from planezip.records import Platform, Trace
 from planezip.records.measurements import PAPER_MODELS, Measurements
-from planezip.report.bench import Bench
+from planezip.report.bench import REPEATABLE, Bench
 from planezip.report.evaluate import row_of
 from planezip.report.processes import spread
 from planezip.report.rows import Row
@@ -44,10 +45,12 @@ class Study(Measurements):
     Attributes:
         ratios: where compression ratios come from.
         jobs: processes; None for as many as there are processors.
+        effort: how long policies that search look.
     """
 
     ratios: RatioKind = "captured"
     jobs: int | None = None
+    effort: Effort = REPEATABLE
     _rows: dict[Task, Row] = field(default_factory=dict, compare=False, repr=False)
 
     def source(self, model: str) -> Source | None:
@@ -78,7 +81,7 @@ class Study(Measurements):
             )
         batches = list(groups.values())
         jobs = min(self.jobs or len(os.sched_getaffinity(0)), len(batches))
-        work = _Work(Study(self.folder, self.ratios, 1))
+        work = _Work(Study(self.folder, self.ratios, 1, self.effort))
         done = 0
         results = spread(work.rows, batches, jobs) if jobs > 1 else map(work.rows, batches)
         for batch, rows in zip(batches, results, strict=True):
@@ -101,7 +104,7 @@ class Study(Measurements):
         shared = {t: replace(t, policy=codecs[t] or "", kept=False) for t in tasks}
         problems = list(dict.fromkeys(shared.values()))
         jobs = min(self.jobs or len(os.sched_getaffinity(0)), len(problems))
-        work = _Work(Study(self.folder, self.ratios, 1))
+        work = _Work(Study(self.folder, self.ratios, 1, self.effort))
         found = (
             spread(work.bound_pct, problems, jobs) if jobs > 1 else map(work.bound_pct, problems)
         )
@@ -141,5 +144,6 @@ class _Work:
             if self._trace is None or self._trace[0] != task.model:
                 self._trace = (task.model, self._study.trace(task.model))
             source = self._study.source(task.model)
-            self._bench = (key, Bench(self._trace[1], task.platform, source, task.kept))
+            bench = Bench(self._trace[1], task.platform, source, task.kept, self._study.effort)
+            self._bench = (key, bench)
         return self._bench[1]

@@ -11,7 +11,7 @@ from planezip.workloads.prepare import (
 from planezip.workloads.pretrained import load_pretrained
 from planezip.workloads.registry import WORKLOADS, workload
 from planezip.workloads.resumable import WarmUp
-from planezip.workloads.seeds import seeded
+from planezip.workloads.seeds import seed_all, seeded
 from planezip.workloads.user import UserModel, UserStep, user_step
 from planezip.workloads.user_training import warm_up_user
 from planezip.workloads.warmup import warm_up
@@ -29,6 +29,7 @@ __all__ = [
     "Workload",
     "cache_folder",
     "load_pretrained",
+    "seed_all",
     "seeded",
     "user_step",
     "warm_up",

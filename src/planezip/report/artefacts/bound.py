@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
+from planezip.planning import PAPER_POLICIES
 from planezip.records import PAPER_PLATFORMS
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
@@ -61,11 +62,13 @@ def _grid(rows: Sequence[Distance]) -> Grid:
     lines = []
     for name in PAPER_PLATFORMS:
         for budget in (50.0, 30.0):
-            for policy, title in TITLES.items():
+            for policy in PAPER_POLICIES:
                 five = [found.get((name, budget, policy, m)) for m in PAPER_MODELS]
                 columns = ("overhead_pct", "bound_pct", "over_bound_pct")
                 values = [[getattr(r, column, None) for r in five] for column in columns]
-                lines.append([f"{name} {budget:g}%", title] + [number(_mean(v), 1) for v in values])
+                lines.append(
+                    [f"{name} {budget:g}%", TITLES[policy]] + [number(_mean(v), 1) for v in values]
+                )
     return Grid(
         "Mean overhead in % beside a bound that no plan beats",
         ("budget", "policy", "overhead", "bound", "over the bound"),

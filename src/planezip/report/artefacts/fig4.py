@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import mean
 
-from planezip.planning import POLICIES
+from planezip.planning import PAPER_POLICIES
 from planezip.records import PAPER_PLATFORMS, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
@@ -22,7 +22,7 @@ def at_every_budget(study: Study) -> list[Task]:
         for model in study.models()
         for name in PAPER_PLATFORMS
         for budget in BUDGETS_PCT
-        for policy in POLICIES
+        for policy in PAPER_POLICIES
     ]
 
 
@@ -45,14 +45,20 @@ def _grid(rows: Sequence[Row]) -> Grid:
     lines = []
     for name in PAPER_PLATFORMS:
         for budget in BUDGETS_PCT:
-            for policy, title in TITLES.items():
+            for policy in PAPER_POLICIES:
                 found = overheads(rows, name, budget, policy)
                 five = [found[m] for m in PAPER_MODELS if m in found]
                 ours = mean(five) if len(five) == len(PAPER_MODELS) else None
                 theirs = paper().overhead_pct(name, budget, policy)
                 cells = [number(found.get(m), 1) for m in models]
                 lines.append(
-                    [f"{name} {budget:g}%", title, *cells, number(ours, 1), number(theirs, 1)]
+                    [
+                        f"{name} {budget:g}%",
+                        TITLES[policy],
+                        *cells,
+                        number(ours, 1),
+                        number(theirs, 1),
+                    ]
                 )
     return Grid(
         "Overhead over unlimited memory in %",

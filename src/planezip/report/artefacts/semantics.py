@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from planezip.planning import POLICIES
+from planezip.planning import PAPER_POLICIES
 from planezip.records import PAPER_PLATFORMS, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
@@ -38,7 +38,7 @@ def _tasks(study: Study) -> list[Task]:
         for model in study.models()
         for name in PAPER_PLATFORMS
         for budget in BUDGETS_PCT
-        for policy in POLICIES
+        for policy in PAPER_POLICIES
     ]
 
 
@@ -64,8 +64,8 @@ def _grid(rows: Sequence[Semantics]) -> Grid:
     lines = []
     for name in PAPER_PLATFORMS:
         for budget in (50.0, 30.0):
-            for policy, title in TITLES.items():
-                line = [f"{name} {budget:g}%", title]
+            for policy in PAPER_POLICIES:
+                line = [f"{name} {budget:g}%", TITLES[policy]]
                 for semantics in SEMANTICS:
                     five = [
                         x

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 
+from planezip.planning import PAPER_POLICIES
 from planezip.report.figures.style import GRID, POLICY_LOOK, panel_grid, png_and_svg
 from planezip.report.names import POLICIES, model_title
 from planezip.report.rows import Row
 
-_SHOWN = tuple(policy for policy in POLICIES if policy != "swap")
+_SHOWN = tuple(policy for policy in PAPER_POLICIES if policy != "swap")
 _FLOOR = 0.5
 
 

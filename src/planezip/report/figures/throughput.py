@@ -31,7 +31,7 @@ def _draw(axis: Axes, rows: list[Row]) -> None:
     budgets = sorted({r.budget_pct for r in rows}, reverse=True)
     bottom, top = axis.get_ylim()
     ends: list[tuple[str, float]] = []
-    for policy in POLICIES:
+    for policy in (p for p in POLICIES if any(r.policy == p for r in rows)):
         line = _points(rows, policy)
         axis.plot(*zip(*line, strict=True), zorder=3, **{"markersize": 5, **POLICY_LOOK[policy]})
         budget, value = line[-1]

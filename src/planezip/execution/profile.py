@@ -1,0 +1,190 @@
+"""What a profiled iteration did and when, as a trace that planners understand.
+
+A trace says what each operator reads and writes. In a running program memory also depends on who
+holds a tensor for how long: a local variable of the model, a node of the autograd graph. Markers
+say it in the trace's own terms: operators that take no time and read a storage where its memory was
+still held (`planezip::held`) or where backward took it out (`planezip::unpack`), and write nothing
+of any size. No replay ever needs one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import torch
+
+from planezip.execution.recorder import Recorder
+from planezip.execution.sequence import Pack
+from planezip.execution.tape import Tape, Value
+from planezip.records import Kind, Op, Phase, Storage, Trace
+
+HELD, UNPACK, ARRIVED = "planezip::held", "planezip::unpack", "planezip::arrived"
+
+
+class Moment(NamedTuple):
+    """Something that happened to a storage before operator number `position`."""
+
+    kind: Literal["death", "unpack"]
+    position: int
+    storage: int
+
+
+@dataclass
+class Profile:
+    """What was seen in one iteration.
+
+    Attributes:
+        seconds: duration of every operator.
+        forward_end: number of operators of the forward pass; more follow, from backward.
+        forward_s, backward_s: from the first to the last moment of each pass.
+        moments: deaths of storages and unpacks, in order.
+        packs: what autograd saved, in order.
+        fixed: storages that no plan may evict.
+        ratios: storage -> compression ratio.
+    """
+
+    tape: Tape
+    seconds: list[float] = field(default_factory=list)
+    forward_end: int = 0
+    forward_s: float = 0.0
+    backward_s: float = 0.0
+    moments: list[Moment] = field(default_factory=list)
+    packs: list[Pack] = field(default_factory=list)
+    fixed: set[int] = field(default_factory=set)
+    ratios: dict[int, float] = field(default_factory=dict)
+    gradients: set[int] = field(default_factory=set)
+
+    def finish(self, recorder: Recorder, parameters: Iterable[torch.nn.Parameter]) -> None:
+        """Backward is over: note what holds gradients of parameters, and what is still held."""
+        end = len(self.tape.ops)
+        self.moments += [Moment("death", end, number) for number in recorder.table.alive()]
+        for parameter in parameters:
+            state = None if parameter.grad is None else recorder.table.find(parameter.grad)
+            if state is not None:
+                self.gradients.add(state.number)
+
+
+class TraceBuilder:
+    """Turns a profile into a trace.
+
+    Attributes:
+        marker_of_unpack: index in Trace.ops of the marker of every unpack, in order.
+        op_of: index in Trace.ops of every operator on the tape.
+    """
+
+    def __init__(self, profile: Profile, model: str) -> None:
+        self._profile, self._model = profile, model
+        self._values = profile.tape.values
+        self._ops: list[Op] = []
+        self._storages: list[Storage] = []
+        self.marker_of_unpack: list[int] = []
+        self.op_of: list[int] = []
+
+    def build(self) -> Trace:
+        """The trace; storages have the numbers that the recorder gave them, markers' follow."""
+        self._storages = self._real_storages()
+        moments = iter([*self._profile.moments, Moment("death", len(self._profile.seconds), -1)])
+        moment = next(moments)
+        touched: dict[int, int] = {}
+        for index in range(len(self._profile.seconds)):
+            while moment.position <= index and moment.storage >= 0:
+                self._mark(moment, index, touched)
+                moment = next(moments)
+            self._operator(index, touched)
+        while moment.storage >= 0:
+            self._mark(moment, len(self._profile.seconds), touched)
+            moment = next(moments)
+        return Trace(
+            model=self._model,
+            batch=1,
+            parameters=0,
+            ops=tuple(self._ops),
+            storages=tuple(self._storages),
+        )
+
+    def _real_storages(self) -> list[Storage]:
+        first: dict[int, Value] = {}
+        for value in self._values:
+            first.setdefault(value.storage, value)
+        evictable = {self._values[pack.value].storage for pack in self._profile.packs}
+        evictable -= self._profile.fixed
+        return [
+            Storage(
+                id=number,
+                kind=self._kind(first[number]),
+                dtype="uint8",
+                bytes=first[number].nbytes,
+                producer=first[number].producer,
+                slot=0,
+                evictable=number in evictable,
+            )
+            for number in range(len(first))
+        ]
+
+    def _kind(self, first: Value) -> Kind:
+        if first.storage in self._profile.gradients:
+            return "parameter_gradient"
+        return "buffer" if first.external and not self._comes_late(first) else "activation"
+
+    def _comes_late(self, first: Value) -> bool:
+        """Whether backward meets it first, such as the gradient that backward begins with."""
+        return first.external and first.met >= self._profile.forward_end
+
+    def _phase(self, index: int) -> Phase:
+        return "forward" if index < self._profile.forward_end else "backward"
+
+    def _operator(self, index: int, touched: dict[int, int]) -> None:
+        op = self._profile.tape.ops[index]
+        made = [self._values[v] for v in op.made]
+        for v in op.reads:
+            if self._values[v].met == index and self._comes_late(self._values[v]):
+                self._pseudo_operator(ARRIVED, "backward", (), (self._values[v].storage,))
+        reads = tuple(dict.fromkeys(self._values[v].storage for v in op.reads))
+        writes = tuple(dict.fromkeys(v.storage for v in made))
+        touched.update(dict.fromkeys((*reads, *writes), index))
+        sound = not any(self._values[v].external and self._values[v].superseded for v in op.reads)
+        self.op_of.append(len(self._ops))
+        self._ops.append(
+            Op(
+                index=len(self._ops),
+                name=str(op.func),
+                phase=self._phase(index),
+                flops=0,
+                fp32_bytes=0,
+                other_bytes=0,
+                reads=reads,
+                writes=writes,
+                random=op.generator_state is not None,
+                repeatable=sound and all(v.repeatable for v in made),
+                measured_s=self._profile.seconds[index],
+            )
+        )
+
+    def _mark(self, moment: Moment, index: int, touched: dict[int, int]) -> None:
+        if moment.kind == "unpack":
+            self.marker_of_unpack.append(len(self._ops))
+        elif touched.get(moment.storage) in (None, index - 1):
+            return  # its last operator has just held it
+        touched[moment.storage] = index
+        nothing = len(self._storages)
+        phase = self._phase(index if moment.kind == "unpack" else index - 1)
+        self._storages.append(Storage(nothing, "activation", "uint8", 0, len(self._ops), 0))
+        name = UNPACK if moment.kind == "unpack" else HELD
+        self._pseudo_operator(name, phase, (moment.storage,), (nothing,))
+
+    def _pseudo_operator(
+        self, name: str, phase: Phase, reads: tuple[int, ...], writes: tuple[int, ...]
+    ) -> None:
+        self._ops.append(
+            Op(
+                index=len(self._ops),
+                name=name,
+                phase=phase,
+                flops=0,
+                fp32_bytes=0,
+                other_bytes=0,
+                reads=reads,
+                writes=writes,
+                measured_s=0.0,
+            )
+        )

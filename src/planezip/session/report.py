@@ -1,0 +1,66 @@
+"""What a session did, as numbers and as text."""
+
+from dataclasses import dataclass
+
+from planezip.units import format_bytes
+
+
+@dataclass(frozen=True)
+class SessionReport:
+    """The state of a session.
+
+    Attributes:
+        budget_bytes: limit on activation memory; None while nothing is planned.
+        plain_peak_bytes: activation memory that training takes without eviction.
+        planned_peak_bytes: what the plan needs.
+        measured_peak_bytes: what the first pass of the plan took, replays included.
+        predicted_s: forward and backward by the plan.
+        actions: action -> (saved values, bytes).
+        outside_bytes: parameters and buffers, which the budget does not count; their gradients and
+            the optimizer's state come on top.
+        pool_used_bytes, pool_peak_bytes, spilled_bytes: compressed activations on the host.
+        ratio: raw over compressed bytes of all copies so far.
+        passes: forward passes so far that were profiled, followed a plan to the end, or left it.
+        sequences: sequences of operators that have a plan.
+    """
+
+    budget_bytes: int | None
+    plain_peak_bytes: int | None
+    planned_peak_bytes: int | None
+    measured_peak_bytes: int | None
+    predicted_s: float | None
+    actions: dict[str, tuple[int, int]]
+    outside_bytes: int
+    pool_used_bytes: int
+    pool_peak_bytes: int
+    spilled_bytes: int
+    ratio: float
+    passes: dict[str, int]
+    sequences: int
+
+    def __str__(self) -> str:
+        passes = ", ".join(f"{count} {kind}" for kind, count in sorted(self.passes.items()))
+        lines = [f"passes      {passes or 'none'}"]
+        if self.budget_bytes is not None:
+            lines += [
+                f"budget      {_size(self.budget_bytes)} of {_size(self.plain_peak_bytes)} "
+                "activation memory without eviction",
+                f"peak        {_size(self.planned_peak_bytes)} planned, "
+                f"{_size(self.measured_peak_bytes)} measured",
+            ]
+            lines += [
+                f"{action:<11} {count} saved activations, {_size(size)}"
+                for action, (count, size) in self.actions.items()
+                if count
+            ]
+        lines += [
+            f"pool        {_size(self.pool_peak_bytes)} on the host at most, compressed "
+            f"{self.ratio:.2f} times; {_size(self.spilled_bytes)} spilled",
+            f"outside     {_size(self.outside_bytes)} of parameters and buffers, their gradients, "
+            "the optimizer's state",
+        ]
+        return "\n".join(lines)
+
+
+def _size(count: int | None) -> str:
+    return "not yet" if count is None else format_bytes(count)
