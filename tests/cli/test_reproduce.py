@@ -12,7 +12,7 @@ from planezip.report.artefacts import ARTEFACTS
 from toynet import build_capture, build_trace
 
 
-def trace_of(model, tokens=None):
+def trace_of(model, tokens=None, autocast=False):
     return replace(build_trace(2), model=model)
 
 

@@ -44,7 +44,7 @@ def _grid(rows: Sequence[Ratio]) -> Grid:
     mixed, lines = mixed_models(rows), []
     for model in models:
         theirs = paper().ratios(model, "trained")
-        shown = {"bf16": MIXED} if model in mixed else PRECISIONS
+        shown: dict[Precision, str] = {"bf16": MIXED} if model in mixed else PRECISIONS
         for precision, title in shown.items():
             ours = [number(found.get((model, precision, codec))) for codec in CODECS]
             lines.append([model_title(model), title, *ours, number(theirs.get(precision))])
