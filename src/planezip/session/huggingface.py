@@ -9,7 +9,7 @@ from planezip.session.report import SessionReport
 from planezip.session.session import Session
 
 
-class PlaneZipCallback(TrainerCallback):
+class PlaneZipCallback(TrainerCallback):  # type: ignore[misc]
     """Trains the Trainer's model in a session; takes what `Session` takes after the model.
 
     The session is around the model's own forward pass, which computes the loss in Hugging Face's
