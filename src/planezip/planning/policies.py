@@ -116,7 +116,7 @@ def make_plan(
     simulate: Simulate,
     effort: Effort = DEFAULT_EFFORT,
 ) -> Plan:
-    """As `best_plan`, but raises OverBudgetError with the smallest feasible budget.
+    """As `best_plan`, but raises OverBudgetError with the smallest budget found to fit.
 
     The heuristics are not monotone: where they find nothing for this budget but something for a
     smaller one, the plan is that of the smaller budget.
