@@ -1,6 +1,6 @@
-"""Where the results of a machine lie: paper/results/<machine>/."""
+"""What the scripts of this folder have in common: their arguments, and where results lie."""
 
-import sys
+import argparse
 from pathlib import Path
 
 from planezip.report.machine import this_machine
@@ -8,6 +8,16 @@ from planezip.report.machine import this_machine
 RESULTS = Path(__file__).parent / "results"
 
 
-def results_folder() -> Path:
-    """The folder named on the command line, or else this machine's."""
-    return Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS / this_machine().slug
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """A parser whose `out` is the folder of the CSV files: by default this machine's."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        default=RESULTS / this_machine().slug,
+        help="write there instead of paper/results/<machine>",
+    )
+    return parser

@@ -1,21 +1,19 @@
 """Why sizes change between iterations: new batches, or updated weights? One at a time.
 
-    python paper/drift.py FOLDER_OF_PHOTOGRAPHS [WARM_UP_STEPS]
+    python paper/drift.py FOLDER_OF_PHOTOGRAPHS [WARM_UP_STEPS] [--out FOLDER]
 
 captures three iterations of ResNet-50 after a warm-up, once as in training, once with a
 learning rate of zero, once with the same batch three times, and writes drift.csv.
 """
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import RESULTS
+from common import arguments
 
 from planezip.planning import wire_size_error
 from planezip.records import Capture
 from planezip.report.csvs import write_csv
-from planezip.report.machine import this_machine
 from planezip.tracing import capture_steps
 from planezip.workloads import cache_folder, warm_up, workload
 
@@ -76,12 +74,18 @@ def rows(variant: str, captured: Capture) -> list[Drift]:
     return made
 
 
-if __name__ == "__main__":
-    images = Path(sys.argv[1])
-    steps = int(sys.argv[2]) if len(sys.argv) > 2 else STEPS
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("images", type=Path)
+    parser.add_argument("steps", type=int, nargs="?", default=STEPS)
+    given = parser.parse_args()
     table = [
         row
         for variant, settings in VARIANTS.items()
-        for row in rows(variant, capture(images, steps, *settings))
+        for row in rows(variant, capture(given.images, given.steps, *settings))
     ]
-    write_csv(RESULTS / this_machine().slug / "drift.csv", Drift, table)
+    write_csv(given.out / "drift.csv", Drift, table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,20 +1,18 @@
 """Does GPT-2 learn in the steps before its capture? Loss on a text that it was not trained on.
 
-    python paper/gpt2_loss.py TRAINING_TEXT OTHER_TEXT [WARM_UP_STEPS]
+    python paper/gpt2_loss.py TRAINING_TEXT OTHER_TEXT [WARM_UP_STEPS] [--out FOLDER]
 
 writes gpt2_loss.csv: mean loss of the next token over sequences of the other text, before and after
 the warm-up that `planezip measure` makes, with the vocabulary learned on the training text.
 """
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from common import RESULTS
+from common import arguments
 
 from planezip.report.csvs import write_csv
-from planezip.report.machine import this_machine
 from planezip.workloads import cache_folder, warmed_up, workload
 from planezip.workloads.language import TOKENS
 from planezip.workloads.text import tokenise
@@ -44,10 +42,17 @@ def measured(training: Path, other: Path, steps: int) -> Loss:
     return Loss("gpt2", steps, len(losses), sum(losses) / len(losses))
 
 
-if __name__ == "__main__":
-    training, other = (Path(argument) for argument in sys.argv[1:3])
-    steps = int(sys.argv[3]) if len(sys.argv) > 3 else STEPS
-    rows = [measured(training, other, count) for count in (0, steps)]
-    write_csv(RESULTS / this_machine().slug / "gpt2_loss.csv", Loss, rows)
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("training", type=Path)
+    parser.add_argument("other", type=Path)
+    parser.add_argument("steps", type=int, nargs="?", default=STEPS)
+    given = parser.parse_args()
+    rows = [measured(given.training, given.other, count) for count in (0, given.steps)]
+    write_csv(given.out / "gpt2_loss.csv", Loss, rows)
     for row in rows:
         print(f"after {row.steps} steps: {row.loss:.2f}")
+
+
+if __name__ == "__main__":
+    main()

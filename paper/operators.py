@@ -1,6 +1,6 @@
 """Table I's operators and saved tensors, counted in the way that gives the paper's numbers.
 
-    python paper/operators.py
+    python paper/operators.py [--out FOLDER]
 
 writes operators.csv. A trace of this package holds what an iteration runs without an observer:
 forward pass, backward pass and a step of SGD. From row to row one thing changes: the optimizer is
@@ -16,14 +16,13 @@ from unittest.mock import patch
 
 import timm
 import torch
-from common import RESULTS
+from common import arguments
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.csvs import write_csv
-from planezip.report.machine import this_machine
 from planezip.report.published import paper
 from planezip.tracing import trace_step
 from planezip.tracing.dropout import FusedDropout
@@ -128,9 +127,14 @@ def table() -> list[Operators]:
     return [row for name in PAPER_MODELS for row in rows(name)]
 
 
-if __name__ == "__main__":
+def main() -> None:
+    folder = arguments(__doc__).parse_args().out
     made = table()
-    write_csv(RESULTS / this_machine().slug / "operators.csv", ROW, made)
+    write_csv(folder / "operators.csv", ROW, made)
     for row in made:
         print(f"{row.model:22}{row.counted:30}{row.operators:6}{row.paper_operators:6}"
               f"{row.saved_tensors:5}{row.paper_saved_tensors:5}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """What the readings of Table IV's signatures do, and which tensors carry the errors.
 
-    python paper/signatures.py
+    python paper/signatures.py [--out FOLDER]
 
 writes signatures.csv from the captures that the package carries: wire-size errors of PlaneZip in
 BF16, with one thing changed at a time, and signature_shares.csv: what each producer contributes.
@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import mean
 
-from common import RESULTS
+from common import arguments
 
 from planezip.planning.predictor import signature_key
 from planezip.records import TensorCapture
 from planezip.records.measurements import PAPER_MODELS, shipped
 from planezip.report.csvs import write_csv
-from planezip.report.machine import this_machine
 from planezip.report.predictability import SIGNATURES
 from planezip.report.producers import category
 from planezip.report.published import paper
@@ -195,8 +194,8 @@ def table() -> Iterator[Reading]:
                 yield Reading(model, weights, signature, reading, error, published[signature])
 
 
-if __name__ == "__main__":
-    folder = RESULTS / this_machine().slug
+def main() -> None:
+    folder = arguments(__doc__).parse_args().out
     made = list(table())
     write_csv(folder / "signatures.csv", ROW, made)
     for row in made:
@@ -209,3 +208,7 @@ if __name__ == "__main__":
         for part in contributions(model, weights)
     ]
     write_csv(folder / "signature_shares.csv", Contribution, parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -32,10 +32,16 @@ def parse_bytes(text: str) -> int:
 
 def format_bytes(count: float) -> str:
     """Write a number of bytes for people, in decimal units: 11.0 GB."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+    factor, unit = byte_unit(count)
+    return f"{count / factor:.{0 if factor == 1 else 1}f} {unit}"
+
+
+def byte_unit(count: float) -> tuple[int, str]:
+    """The largest decimal unit that is not larger than so many bytes: its bytes and its name."""
+    for factor, unit in ((GB, "GB"), (1_000_000, "MB"), (1_000, "kB")):
         if abs(count) >= factor:
-            return f"{count / factor:.1f} {unit}"
-    return f"{count:.0f} B"
+            return factor, unit
+    return 1, "B"
 
 
 def counted(count: int, noun: str) -> str:

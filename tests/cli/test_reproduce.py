@@ -13,7 +13,7 @@ from planezip.report.artefacts import ARTEFACTS
 from toynet import build_capture, build_trace
 
 
-def trace_of(model, tokens=None):
+def trace_of(model, tokens=None, autocast=False):
     return replace(build_trace(2), model=model)
 
 
@@ -65,7 +65,7 @@ def test_json_holds_the_rows(here, succeed, measured):
     arguments = ("--only", "table1", "--measurements", measured, "--out", "out", "--json")
     made = json.loads(succeed("reproduce", *arguments))
     assert made["table1"][0]["model"] == "gpt2"
-    assert made["files"] == ["out/table1.csv", "out/report.html"]
+    assert made["files"] == ["out/table1.csv", "out/machine.json", "out/report.html"]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_measuring_makes_what_is_missing_only(here, succeed, monkeypatch):
     assert succeed(*arguments).split() == [
         f"out/{model}/{name}.json.gz"
         for model, names in (
-            ("gpt2", ("trace", *shorter, "random", "trained", "autocast")),
+            ("gpt2", ("trace", *shorter, "random", "trained", "trace_autocast", "autocast")),
             ("resnet50", ("trace", "random", "trained")),
         )
         for name in names

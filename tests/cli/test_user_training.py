@@ -83,7 +83,8 @@ def test_the_command_does_not_repeat_a_finished_warm_up(own, planezip):
     assert first.exit_code == second.exit_code == 0
     assert checkpoint.stat().st_mtime_ns == written
     assert (own / "a.json").read_bytes() == (own / "b.json").read_bytes()
-    assert f"warm up {STEPS} steps" in second.stderr
+    assert f"warm up {STEPS} steps: " in first.stderr
+    assert f"warm up {STEPS} steps ({STEPS} from a checkpoint): " in second.stderr
 
 
 def change(file, old, new):

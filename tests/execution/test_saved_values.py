@@ -3,6 +3,7 @@
 import gc
 import weakref
 from collections.abc import Callable
+from threading import Thread
 
 import pytest
 import torch
@@ -303,3 +304,67 @@ def test_sparse_tensors_pass_through() -> None:
 
     check(make, ALL)
     assert model.weight.shape == (10, 4)
+
+
+class _Tagged(torch.Tensor):
+    """A subclass as users write them."""
+
+
+def test_tensor_subclasses_pass_through() -> None:
+    def make() -> tuple[nn.Module, Callable[[int], torch.Tensor]]:
+        model = nn.Linear(8, 8)
+        x = torch.randn(3, 4, 8)
+
+        def loss(step: int) -> torch.Tensor:
+            hidden = model(x[step]).sin().as_subclass(_Tagged)
+            return (hidden.exp() * hidden.cos()).as_subclass(torch.Tensor).sum()
+
+        return model, loss
+
+    check(make, ALL)
+
+
+def test_weights_and_their_copies_are_never_evicted() -> None:
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64))
+    session = Forced(model, "swap")
+    x = torch.randn(24, 64, requires_grad=True)
+    for _ in range(3):
+        with session, torch.autocast("cpu", torch.bfloat16):
+            loss = model(x).float().square().mean() + (x @ model[0].weight.t()).sum().float()
+        loss.backward()
+    trace = session._planned[0].schedule.trace
+    actions = session._planned[0].schedule.plan.actions
+    evicted = [trace.storages[s] for s, action in actions.items() if action != "keep"]
+    assert evicted
+    assert 2 * 64 * 64 not in [storage.bytes for storage in evicted]  # a weight in BF16
+    session.close()
+
+
+def test_evaluation_in_between_is_left_alone(model: nn.Module) -> None:
+    session, plain = _session(model), _plain(model)
+    model.eval()
+    with torch.no_grad(), session:
+        model(torch.ones(4, 8))
+    model.train()
+    _step(session, model).backward()
+    assert same_bits(_gradients(model), plain)
+
+
+def test_threads_train_side_by_side() -> None:
+    def train_in_thread(seed: int, results: dict[int, bool]) -> None:
+        torch.manual_seed(seed)
+        model = nn.Linear(8, 8)
+        plain, session = _plain(model), Forced(model, *ALL)
+        same = True
+        for _ in range(4):
+            _step(session, model).backward()
+            same &= same_bits(_gradients(model), plain)
+        results[seed] = same
+
+    results: dict[int, bool] = {}
+    threads = [Thread(target=train_in_thread, args=(seed, results)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == dict.fromkeys(range(3), True)

@@ -53,6 +53,36 @@ def test_scripts_make_what_is_committed(folder, name, monkeypatch):
     assert made == (folder / f"{name}.csv").read_bytes()
 
 
+def a_loss(training, other, steps):
+    return importlib.import_module("gpt2_loss").Loss("gpt2", steps, 1, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "costly", "files"),
+    [
+        ("operators", (), {"table": lambda: []}, {"operators.csv"}),
+        (
+            "signatures",
+            (),
+            {"table": lambda: [], "contributions": lambda *_: []},
+            {"signatures.csv", "signature_shares.csv"},
+        ),
+        ("drift", ("photographs", "2"), {"capture": None, "rows": lambda *_: []}, {"drift.csv"}),
+        ("gpt2_loss", ("a", "b", "2"), {"measured": a_loss}, {"gpt2_loss.csv"}),
+    ],
+)
+def test_scripts_write_where_they_are_told(name, given, costly, files, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(RESULTS.parent)
+    script = importlib.import_module(name)
+    for function, instead in costly.items():
+        monkeypatch.setattr(script, function, instead or (lambda *_: None))
+    monkeypatch.setattr("sys.argv", [name, *given, "--out", str(tmp_path / "out")])
+    committed = {path: path.read_bytes() for path in RESULTS.rglob("*.csv")}
+    script.main()
+    assert {path.name for path in (tmp_path / "out").iterdir()} == files
+    assert {path: path.read_bytes() for path in RESULTS.rglob("*.csv")} == committed
+
+
 @pytest.mark.parametrize("folder", MACHINES, ids=lambda folder: folder.name)
 def test_every_difference_in_table_1_is_explained(folder):
     last = {}

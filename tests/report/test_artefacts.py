@@ -9,7 +9,7 @@ import pytest
 
 from planezip.errors import InputError
 from planezip.planning import Effort
-from planezip.records import Capture, WireSizes, load, op_seconds, platform, save
+from planezip.records import Capture, Trace, WireSizes, load, op_seconds, platform, save
 from planezip.records.capture import CODECS
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts import ARTEFACTS, chosen
@@ -49,6 +49,8 @@ COLUMNS = {
     "first_overhead_pct,later_overhead_pct",
     "alignment": "model,unmatched_tensors,unmatched_pct",
     "symbols": "model,ratio_16bit,ratio_32bit",
+    "weight_casts": "model,casts,cast_bytes,capture_batch,captured_pct,training_batch,"
+    "training_pct,ratio,ratio_casts,ratio_others",
     "autocast": "model,producer,converted_share_pct,converted,autocast_share_pct,autocast,"
     "autocast_bf16_pct,converted_bf16,autocast_bf16",
 }
@@ -62,13 +64,28 @@ def put(folder, model, layers, scale, names=("trained", "random")):
         save(folder / model / f"{name}.json.gz", captured)
 
 
+def put_under_autocast(folder):
+    """The network's first operator casts a weight."""
+    trace = load(folder / "trace.json.gz", Trace)
+    first, *others = trace.ops
+    weights = tuple(s for s in first.reads if trace.storages[s].kind == "parameter")
+    cast = replace(first, name="aten._to_copy.default", reads=weights)
+    # Backward must read the cast for it to be saved.
+    read = next(i for i, op in enumerate(others) if op.phase == "backward")
+    others[read] = replace(others[read], reads=(*others[read].reads, *first.writes))
+    mixed = replace(trace, ops=(cast, *others))
+    save(folder / "trace_autocast.json.gz", mixed)
+    save(folder / "autocast.json.gz", build_capture(mixed))
+
+
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
     for i, model in enumerate(PAPER_MODELS):
         put(folder, model, 8 + i, 0.6 + 0.1 * i)
     put(folder, "llama", 3, 3.0)
-    put(folder, "gpt2", 12, 0.8, ("trained", "random", "autocast"))
+    put(folder, "gpt2", 12, 0.8)
+    put_under_autocast(folder / "gpt2")
     for tokens in (256, 512):
         shorter = replace(build_trace(12, tokens * 4000), model="gpt2")
         save(folder / "gpt2" / f"trace_{tokens}.json.gz", shorter)

@@ -1,12 +1,14 @@
 """Tables put the paper's figures beside ours and are regular."""
 
+from dataclasses import replace
+
 import pytest
 from rich.console import Console
 
 from planezip.records import platform
 from planezip.report.contents import contents
 from planezip.report.grid import Grid, markdown, number, print_grid
-from planezip.report.grids import cost_grid, overhead_grid, ratio_grid
+from planezip.report.grids import cost_grid, overhead_grid, ratio_grid, trace_grid
 from planezip.report.machine import Machine, this_machine
 from planezip.report.published import paper
 from planezip.report.ratios import Ratio
@@ -40,6 +42,29 @@ def test_a_policy_without_a_plan_has_dashes_for_its_costs():
     assert list(cost_grid([lost], platform("B"), 50.0).rows) == [
         ("SWAP", INFEASIBLE, "–", "–", "–", "–")
     ]
+
+
+def test_small_models_have_sizes_that_do_not_read_0(trace):
+    small = trace_grid(trace)
+    assert small.rows[0][:2] == ("parameters", f"{trace.parameters:,}")
+    assert small.rows[2][:2] == ("their size in FP32, MB", f"{trace.saved_bytes / 1e6:.1f}")
+    named = trace_grid(replace(trace, model="gpt2"))  # beside the paper's, in its units
+    assert [row[0] for row in named.rows[:3:2]] == [
+        "parameters, millions",
+        "their size in FP32, GB",
+    ]
+
+
+def test_swapped_bytes_have_a_unit_that_fits_them():
+    swapped = Row("own", "B", 50.0, "bw", 1.0, 0.9, 2_500_000, 0.0, 0.0, "one")
+    grid = cost_grid([swapped], platform("B"), 50.0)
+    assert (grid.headers[-1], grid.rows[0][-1]) == ("swapped, MB", "2.50")
+
+
+def test_a_trace_in_mixed_precision_is_called_so(trace):
+    final = tuple(replace(s, final=True) for s in trace.storages)
+    mixed = trace_grid(replace(trace, storages=final))
+    assert mixed.rows[2][0] == "their size in mixed precision, MB"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from planezip.report.names import CODECS as CODEC_NAMES
 from planezip.report.names import ENCODERS as ENCODER_NAMES
 from planezip.report.producers import category, producers
 from planezip.report.published import paper
-from planezip.report.ratios import ratio_of, ratios
+from planezip.report.ratios import Ratio, mixed_models, ratio_of, ratios
 
 
 def tensor(raw: int, wire: int, **changes) -> TensorCapture:
@@ -31,6 +31,19 @@ def test_tensors_are_weighted_by_bytes():
 def test_a_sampled_tensor_counts_with_all_of_its_bytes():
     sampled = tensor(100, 50, bytes=400, chunk_stride=4)
     assert ratio_of([sampled, tensor(200, 200)], "fp32", "bx") == 600 / (200 + 200)
+
+
+def test_a_model_whose_ratios_are_the_same_at_both_precisions_is_mixed():
+    def rows(model, *by_codec):
+        return [
+            Ratio(model, precision, codec, ratio)
+            for codec, *both in by_codec
+            for precision, ratio in zip(("bf16", "fp32"), both, strict=True)
+        ]
+
+    alike, apart = ("bx", 1.4, 1.4), ("planezip", 1.5, 1.4)
+    found = rows("llama", alike) + rows("gpt2", alike, apart) + rows("half", alike)[:1]
+    assert mixed_models(found) == {"llama"}
 
 
 def test_nothing_saved_has_ratio_one():

@@ -1,5 +1,6 @@
 """One process of a training in two; prints "same" if all bits are those of plain training."""
 
+import os
 import sys
 import warnings
 
@@ -60,7 +61,7 @@ def main(kind: str) -> None:
     dist.init_process_group("gloo")
     try:
         same = same_bits(_train(kind, ()), _train(kind, ("drop", "swap", "drop")))
-        print("same" if same else "different", flush=True)
+        os.write(1, b"same\n" if same else b"different\n")  # at once: two processes share stdout
     finally:
         dist.destroy_process_group()
 

@@ -133,6 +133,19 @@ def test_a_trace_without_data_is_that_of_a_real_run(name: str, size: int) -> Non
 
 
 @pytest.mark.usefixtures("small")
+def test_a_trace_under_autocast_is_that_of_a_real_run() -> None:
+    chosen = workload("gpt2")
+    with chosen.without_data(2, autocast=True) as (model, batch):
+        loss, sgd = chosen.compute_loss(model, True), chosen.optimizer(model)
+        abstract = trace_step(loss, model, sgd, batch).trace
+    model, batch = chosen.model(), chosen.placeholder(2)
+    loss, sgd = chosen.compute_loss(model, True), chosen.optimizer(model)
+    assert abstract == trace_step(loss, model, sgd, batch).trace
+    assert any(s.dtype == "bfloat16" for s in abstract.storages)
+    assert abstract.parameters == sum(p.numel() for p in model.parameters())  # ties are kept
+
+
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", SMALL_MODELS)
 def test_no_token_sees_a_later_one(name: str) -> None:
     model = workload(name).model().eval()

@@ -65,7 +65,7 @@ def test_a_text_that_is_too_short_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_text_is_refused_with_the_place_and_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "latin.txt"
     file.write_bytes("some caf\u00e9".encode("latin-1"))
-    with pytest.raises(InputError, match="no text in UTF-8: .* at byte 8; convert it") as told:
+    with pytest.raises(InputError, match=r"no text in UTF-8: .* at byte 8; convert it") as told:
         workload("gpt2").data(file, 0)
     assert str(told.value).startswith(f"{file} is ")
 

@@ -42,7 +42,8 @@ def command(
 
     MODEL is a workload's name or file.py:function, as for `planezip trace`. Runs on the CPU, in
     FP32, with updates of the weights. BF16 sizes are those of the same tensors rounded to BF16; a
-    model that computes in mixed precision itself is captured as it is.
+    model that computes in mixed precision itself is captured as it is. Of a tensor larger than
+    32 MiB every fourth 4 KiB chunk is compressed and stands for all of it.
     """
     from planezip.cli.descriptions import capture_description
     from planezip.cli.output import print_grids, print_json

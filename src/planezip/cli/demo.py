@@ -59,4 +59,4 @@ def command(
         made, files = make_report(
             trace, capture, [platform(name) for name in PAPER_PLATFORMS], BUDGETS_PCT, folder
         )
-    print_report(made, files, as_json)
+    print_report(made, [*files, folder / "trace.json.gz", folder / "capture.json.gz"], as_json)

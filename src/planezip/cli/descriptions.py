@@ -86,9 +86,11 @@ def _trace(name: str, trace: Trace) -> Description:
     ]
     storages = Grid("Storages", ("kind", "count", "bytes as traced"), rows)
     ops = Grid("Operators", ("phase", "count"), [(p, f"{n:,}") for p, n in phases.items()])
+    mixed = any(trace.storages[s].final for s in trace.saved)
+    held = {"mixed precision": peak["fp32"]} if mixed else {p.upper(): peak[p] for p in peak}
     memory = pairs(
         "Peak activation memory without eviction",
-        [(p.upper(), f"{size:,} bytes") for p, size in peak.items()],
+        [(name, f"{size:,} bytes") for name, size in held.items()],
     )
     return Description("trace", facts, (trace_grid(trace), ops, storages, memory))
 

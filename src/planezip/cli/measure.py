@@ -45,8 +45,9 @@ def command(
 
     MODEL is a workload's name; by default all of them. For each: a trace at the paper's batch (of
     gpt2 also at shorter sequences), and captures of three iterations at random initialisation and
-    after the warm-up, which say on what machine they were made. Takes minutes to an hour a model;
-    may be interrupted and goes on where it was.
+    after the warm-up, which say on what machine they were made; of gpt2 and vit_base_patch16_224
+    both under BF16 autocast, too. Takes minutes to an hour a model; may be interrupted and goes on
+    where it was.
     """
     from planezip.cli.measuring import Measuring
     from planezip.cli.output import print_json

@@ -10,11 +10,14 @@ from planezip.cli.output import say
 from planezip.cli.training import CaptureOptions, capture_model, trace_model
 from planezip.errors import InputError
 from planezip.records import Capture, save
-from planezip.records.measurements import LENGTH_MODELS, LENGTHS, Measurements, Weights
+from planezip.records.measurements import (
+    AUTOCAST_MODELS,
+    LENGTH_MODELS,
+    LENGTHS,
+    Measurements,
+    Weights,
+)
 from planezip.workloads import weights_after, workload
-
-AUTOCAST_MODELS = ("vit_base_patch16_224", "gpt2")
-"""Captured under real BF16 autocast too, to measure what converting FP32 tensors changes."""
 
 _ANOTHER = "remove it to measure it again, or write to another folder"
 
@@ -107,6 +110,7 @@ class Measuring:
             "trained": lambda: capture_model(name, trained),
         }
         if name in AUTOCAST_MODELS:
+            parts["trace_autocast"] = partial(trace_model, name, autocast=True)
             autocast = self._options(name, self.warmup_steps, autocast=True)
             parts["autocast"] = lambda: capture_model(name, autocast)
         return parts

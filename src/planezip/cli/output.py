@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import click
 import msgspec
@@ -56,8 +57,23 @@ class _Told(ProgressColumn):
         return Text(", ".join(parts), style="dim")
 
 
+@dataclass
+class Stage:
+    """A long part of a command, called with (done, total) as `Advance` is.
+
+    Attributes:
+        title: what it is called when it is over.
+    """
+
+    title: str
+    advance: Advance
+
+    def __call__(self, done: int, total: int | None) -> None:
+        self.advance(done, total)
+
+
 @contextmanager
-def stage(title: str) -> Iterator[Advance]:
+def stage(title: str) -> Iterator[Stage]:
     """A long part of a command: a bar on a terminal, elsewhere one line when it is over."""
     console = Console(stderr=True, highlight=False)
     columns = (TextColumn("{task.description:<30}"), BarColumn(), _Told())
@@ -68,9 +84,11 @@ def stage(title: str) -> Iterator[Advance]:
         def advance(done: int, total: int | None) -> None:
             bar.update(task, completed=done, total=total)
 
-        yield advance
+        told = Stage(title, advance)
+        yield told
+        bar.update(task, description=told.title)
         seconds = bar.get_time() - started
         if bar.tasks[0].total is None:
             bar.update(task, completed=1, total=1)
     if not console.is_terminal:
-        say(f"{title}: {seconds:.1f} s")
+        say(f"{told.title}: {seconds:.1f} s")

@@ -61,8 +61,13 @@ def data_source(name: str, images: Path | None, text: Path | None) -> Path | Non
     return given[needed]
 
 
-def trace_model(name: str, batch: int | None = None, tokens: int | None = None) -> Trace:
-    """One training iteration without data, by default at the paper's batch and length."""
+def trace_model(
+    name: str, batch: int | None = None, tokens: int | None = None, autocast: bool = False
+) -> Trace:
+    """One training iteration without data, by default at the paper's batch and length.
+
+    With `autocast` a workload computes in BF16 mixed precision.
+    """
     if step := user_step(name):
         if tokens is not None:
             raise InputError(f"{name} makes its own data; leave out --tokens")
@@ -71,9 +76,9 @@ def trace_model(name: str, batch: int | None = None, tokens: int | None = None) 
         return trace_user(step, batch)
     chosen = workload(name, tokens)
     size = batch or chosen.batch
-    with chosen.without_data(size) as (model, items):
+    with chosen.without_data(size, autocast) as (model, items):
         return trace_step(
-            chosen.compute_loss(model),
+            chosen.compute_loss(model, autocast),
             model,
             chosen.optimizer(model),
             items,
@@ -124,7 +129,7 @@ def _prepare(
         notes = (found,)
         say(f"{found}; starting from random weights instead")
     with ExitStack() as stages:
-        title = f"warm up {counted(options.warmup_steps, 'step')}"
+        title = warm_up_title(options.warmup_steps)
         advance = stages.enter_context(stage(title)) if options.warmup_steps else None
         prepared = warmed_up(
             chosen,
@@ -135,7 +140,15 @@ def _prepare(
             cache=cache_folder(),
             on_step=lambda done, total, _: advance(done, total) if advance else None,
         )
+        if advance:
+            advance.title = warm_up_title(options.warmup_steps, prepared.resumed_after)
     return prepared, notes
+
+
+def warm_up_title(steps: int, resumed_after: int = 0) -> str:
+    """What the stage is called, with the steps that it did not have to make."""
+    title = f"warm up {counted(steps, 'step')}"
+    return f"{title} ({resumed_after} from a checkpoint)" if resumed_after else title
 
 
 def in_tensors(advance: Advance, iterations: int) -> Callable[[int, int], None]:

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from planezip.cli.output import say, stage
-from planezip.cli.training import CaptureOptions, in_tensors
+from planezip.cli.training import CaptureOptions, in_tensors, warm_up_title
 from planezip.errors import InputError
 from planezip.records import Capture, Trace
 from planezip.tracing import capture_steps, trace_step
@@ -79,7 +79,7 @@ def _warmed_up(step: UserStep, made: UserModel, options: CaptureOptions) -> Warm
     steps, cache = options.warmup_steps, cache_folder()
     if not steps:
         return WarmUp(())
-    with stage(f"warm up {counted(steps, 'step')}") as advance:
+    with stage(warm_up_title(steps)) as advance:
         warmed = warm_up_user(
             step,
             made,
@@ -88,6 +88,7 @@ def _warmed_up(step: UserStep, made: UserModel, options: CaptureOptions) -> Warm
             cache=cache,
             on_step=lambda done, total, _: advance(done, total),
         )
+        advance.title = warm_up_title(steps, warmed.resumed_after)
     notes = warmed.notes if cache else (NO_CACHE, *warmed.notes)
     for note in notes:
         say(note)

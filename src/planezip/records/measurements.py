@@ -18,6 +18,8 @@ PAPER_MODELS = ("resnet50", "densenet121", "efficientnet_b0", "vit_base_patch16_
 """The five workloads of Table I, in its order."""
 OTHER_MODELS = ("gpt2_fused", "llama")
 """Workloads beyond the paper, reported beside the five and never in their means."""
+AUTOCAST_MODELS = ("vit_base_patch16_224", "gpt2")
+"""Captured under real BF16 autocast too, to measure what converting FP32 tensors changes."""
 LENGTH_MODELS = ("gpt2",)
 """Those that are traced at several lengths of their sequences."""
 LENGTHS = (256, 512, 768, 896, 1024)
@@ -30,8 +32,8 @@ class Measurements:
 
     The names: `trace`, the training iteration at the paper's batch; `trained`, a capture of three
     iterations after a warm-up; `random`, one at random initialisation; for some models `autocast`,
-    like `trained` but under real BF16 autocast; and `trace_256` and others for other lengths of a
-    language model's sequences.
+    like `trained` but under real BF16 autocast, and `trace_autocast`, the training iteration under
+    it; and `trace_256` and others for other lengths of a language model's sequences.
     """
 
     folder: Path

@@ -9,20 +9,27 @@ from planezip.report.names import CODECS, ENCODERS, POLICIES, PRECISIONS, model_
 from planezip.report.predictability import Stability, error_pct
 from planezip.report.producers import Producer
 from planezip.report.published import paper
-from planezip.report.ratios import Ratio
+from planezip.report.ratios import Ratio, mixed_models
 from planezip.report.rows import Row
 from planezip.report.summary import speeds, summarise
-from planezip.units import GB
+from planezip.units import GB, byte_unit
 
 
 def trace_grid(trace: Trace) -> Grid:
-    """The workload beside Table I of the paper, with its modelled speed."""
+    """The workload beside Table I of the paper, with its modelled speed.
+
+    Units are those of the paper's table where it has the workload, else such that no size reads 0.
+    """
     summary = summarise(trace)
     published = paper().models.get(trace.model)
+    held = "mixed precision" if any(trace.storages[s].final for s in trace.saved) else "FP32"
+    factor, unit = (GB, "GB") if published else byte_unit(trace.saved_bytes)
     rows = [
-        ("parameters, millions", summary.params_millions, "params_millions", 1),
+        ("parameters, millions", summary.params_millions, "params_millions", 1)
+        if published or trace.parameters >= 1_000_000
+        else ("parameters", trace.parameters, "params_millions", 0),
         ("saved activations", summary.saved_tensors, "saved_tensors", 0),
-        ("their size in FP32, GB", summary.saved_gb, "saved_gb", 1),
+        (f"their size in {held}, {unit}", trace.saved_bytes / factor, "saved_gb", int(factor > 1)),
         ("operators", summary.ops, "ops", 0),
     ]
     rows += [
@@ -53,13 +60,16 @@ def ratio_grid(rows: Sequence[Ratio], weights: str) -> Grid:
         lines.append(line)
     headers = [h for p in PRECISIONS.values() for h in (p, "paper")]
     told = "random" if weights == "random" else "trained"
+    note = "Bytes in over bytes out; tags, headers and padding count."
+    note += f" The paper's are of {told} weights." if theirs else ""
+    if mixed_models(rows):
+        note += " Mixed precision: both are of every tensor in the type that it has."
     return Grid(
         f"Compression ratio of all saved activations, weights: {weights}",
         ("codec", *headers),
         lines,
         strong=codecs.index("planezip") if "planezip" in codecs else -1,
-        note="Bytes in over bytes out; tags, headers and padding count."
-        + (f" The paper's are of {told} weights." if theirs else ""),
+        note=note,
     )
 
 
@@ -158,9 +168,17 @@ def cost_grid(
     `strong` is the policy to stress.
     """
     mine = [r for r in rows if r.platform == platform.name and r.budget_pct == budget_pct]
+    factor, unit = byte_unit(max((r.swapped_bytes or 0 for r in mine), default=0))
     return Grid(
         f"Where the time goes at {budget_pct:g}%, platform {platform.name}",
-        ("policy", "kept plan", "overhead, %", "recomputation, ms", "stalls, ms", "swapped, GB"),
+        (
+            "policy",
+            "kept plan",
+            "overhead, %",
+            "recomputation, ms",
+            "stalls, ms",
+            f"swapped, {unit}",
+        ),
         [
             (
                 POLICIES[r.policy],
@@ -168,7 +186,7 @@ def cost_grid(
                 number(r.overhead_pct, 1),
                 number(r.recompute_s and r.recompute_s * 1e3),
                 number(r.stall_s and r.stall_s * 1e3),
-                number(r.swapped_bytes and r.swapped_bytes / GB),
+                number(r.swapped_bytes and r.swapped_bytes / factor),
             )
             for r in mine
         ],

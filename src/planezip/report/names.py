@@ -41,6 +41,7 @@ DYNAMIC_POLICIES = {
 """For operator sequences that change."""
 _BEYOND_THE_PAPER = {"gpt2_fused": "GPT-2, fused attention", "llama": "Llama-style decoder"}
 PRECISIONS: dict[Precision, str] = {"bf16": "BF16", "fp32": "FP32"}
+MIXED = "mixed"
 ENCODERS = {"raw": "raw", "zvc": "ZVC", "dbx": "DBX", "bx": "BX", "zbx": "ZBX"}
 
 

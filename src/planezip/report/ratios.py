@@ -37,6 +37,18 @@ def ratios(capture: Capture, iteration: int = 0) -> list[Ratio]:
     ]
 
 
+def mixed_models(rows: Sequence[Ratio]) -> frozenset[str]:
+    """Models whose ratios are the same at both precisions.
+
+    They compute in mixed precision, so that each tensor is compressed in the type that it has.
+    """
+    found: dict[tuple[str, str], set[float]] = {}
+    for row in rows:
+        found.setdefault((row.model, row.codec), set()).add(row.ratio)
+    both = {row.model for row in rows if row.precision == "fp32"}
+    return frozenset(both - {model for (model, _), ratios in found.items() if len(ratios) > 1})
+
+
 def ratio_of(tensors: Sequence[TensorCapture], precision: Precision, codec: str) -> float:
     """Bytes of all `tensors` over their bytes on the wire; 1.0 if they hold nothing."""
     raw = sum(t.bytes_at(precision) for t in tensors)

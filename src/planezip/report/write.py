@@ -84,11 +84,15 @@ def write_artefacts(
     explorers: Sequence[Explorer],
     source: Provenance,
 ) -> list[Path]:
-    """Tables and figures, the page of them, and the machine that made them; all or nothing."""
+    """Tables and figures, the machine that made them, and the page of them; all or nothing.
+
+    Returns the files, page last.
+    """
     files = {name: data for a, rows in made.items() for name, data in a.files(rows).items()}
+    files["machine.json"] = to_json(this_machine())
     files[PAGE] = paper_page(made, explorers, source).encode()
     written = {folder / name: data for name, data in files.items()}
-    write_together({**written, folder / "machine.json": to_json(this_machine())})
+    write_together(written)
     return list(written)
 
 

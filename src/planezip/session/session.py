@@ -146,6 +146,22 @@ class Session:
             self._watching = forward
             watch_next_backward(lambda: self._watched(forward))
 
+    def attach(self) -> None:
+        """Be around every forward pass of the model from now on, until `close`.
+
+        For programs that call the model themselves, such as frameworks.
+        """
+        self._hooks += [
+            self._model.register_forward_pre_hook(lambda *_: self._begin(), prepend=True),
+            self._model.register_forward_hook(lambda *_: self._end(), always_call=True),
+        ]
+
+    def _begin(self) -> None:
+        self.__enter__()
+
+    def _end(self) -> None:
+        self.__exit__(None, None, None)
+
     def report(self) -> SessionReport:
         """What happened so far."""
         latest = self._planned[0] if self._planned else None

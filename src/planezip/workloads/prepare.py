@@ -28,6 +28,7 @@ class Prepared:
             "random + N warm-up steps".
         steps: batches that the warm-up used.
         notes: what a reader must know, such as a checkpoint that was not reachable.
+        resumed_after: those of the steps that an earlier run had made and kept.
     """
 
     model: torch.nn.Module
@@ -35,6 +36,7 @@ class Prepared:
     weights: str
     steps: int
     notes: tuple[str, ...]
+    resumed_after: int = 0
 
 
 def with_pretrained_weights(chosen: Workload, seed: int) -> Prepared | str:
@@ -68,7 +70,7 @@ def warmed_up(
         chosen, model, optimizer, data, steps, batch=batch, seed=seed, cache=cache, on_step=on_step
     )
     notes = warmed.notes if cache else (NO_CACHE, *warmed.notes)
-    return Prepared(model, optimizer, weights_after(steps), steps, notes)
+    return Prepared(model, optimizer, weights_after(steps), steps, notes, warmed.resumed_after)
 
 
 def weights_after(steps: int) -> str:

@@ -1,5 +1,6 @@
 """What a model of the paper needs to be trained: itself, its loss, optimizer and data."""
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
 
 Batch = tuple[torch.Tensor, ...]
 """Inputs and targets."""
@@ -82,15 +83,25 @@ class Workload:
         return loss
 
     @contextmanager
-    def without_data(self, size: int) -> Iterator[tuple[torch.nn.Module, Batch]]:
+    def without_data(
+        self, size: int, autocast: bool = False
+    ) -> Iterator[tuple[torch.nn.Module, Batch]]:
         """The model in training mode and a batch of `size` items that have shapes but no contents.
 
-        They are meta tensors or, if the workload says so, fake ones, which can be computed with
-        only inside this context.
+        They are meta tensors or, if the workload says so or for `autocast`, which the meta device
+        does not have, fake ones, which can be computed with only inside this context.
         """
         if self.fake:
             with FakeTensorMode():
                 yield self.build().train(), self.placeholder(size)
+        elif autocast:
+            # Built with contents, since timm looks at some, then copied without.
+            mode, built = FakeTensorMode(), self.build().train()
+            with FakeCopyMode(mode):
+                model = copy.deepcopy(built)
+            del built
+            with mode:
+                yield model, self.placeholder(size)
         else:
             with torch.device("meta"):
                 model, batch = self.build().train(), self.placeholder(size)

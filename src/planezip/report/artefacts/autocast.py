@@ -3,18 +3,19 @@
 The paper's BF16 tensors are conversions of FP32 ones (IV), which it names as a limit (V-F).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from planezip.records import Precision, TensorCapture
+from planezip.records import Capture, Precision, TensorCapture
 from planezip.records.measurements import Measurements
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.grid import Grid, number
 from planezip.report.names import model_title
 from planezip.report.producers import category
 from planezip.report.ratios import ratio_of
+from planezip.report.weight_casts import captured_weight_casts
 
-ALL = "all"
+ALL, ALL_BUT_CASTS, CASTS = "all", "All but weight casts", "Weight cast"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,9 @@ class Autocast:
     """PlaneZip's ratio on one model's activations by producing operator.
 
     Attributes:
-        producer: the category, or "all".
+        producer: the category, or "all", or where weights are cast, "All but weight casts". Their
+            casts to BF16 are a category of their own, since they hold no activation; without a
+            trace under autocast they cannot be told from other copies.
         converted_share_pct, converted: share of the saved bytes and ratio of FP32 activations
             rounded to BF16; None where the category does not occur.
         autocast_share_pct, autocast: the same of what autocast saves, BF16 and FP32 as they are.
@@ -47,17 +50,36 @@ def _rows(measured: Measurements) -> list[Autocast]:
     for model in measured.models():
         converted, real = measured.capture(model), measured.capture(model, "autocast")
         if converted and real:
-            rows += _model_rows(model, converted.iterations[0], real.iterations[0])
+            casts = _casts(measured, real)
+            rows += _model_rows(model, converted.iterations[0], real.iterations[0], casts)
     return rows
 
 
+def _casts(measured: Measurements, real: Capture) -> Collection[tuple[int, int]]:
+    """Operator and slot of the weight casts; empty without a trace that tells them apart."""
+    if not measured.path(real.model, "trace_autocast").exists():
+        return ()
+    return captured_weight_casts(real, measured.trace(real.model, "trace_autocast"))
+
+
 def _model_rows(
-    model: str, converted: Sequence[TensorCapture], real: Sequence[TensorCapture]
+    model: str,
+    converted: Sequence[TensorCapture],
+    real: Sequence[TensorCapture],
+    casts: Collection[tuple[int, int]],
 ) -> list[Autocast]:
+    def producers(tensor: TensorCapture) -> tuple[str, ...]:
+        """The rows that a tensor of the autocast capture counts in."""
+        if (tensor.op, tensor.slot) in casts:
+            return ALL, CASTS
+        return ALL, ALL_BUT_CASTS, category(tensor)
+
+    totals = (ALL, ALL_BUT_CASTS) if casts else (ALL,)
+    named = {category(t) for t in converted} | {producers(t)[-1] for t in real}
     rows = []
-    for producer in (ALL, *sorted({category(t) for t in (*converted, *real)})):
-        mine = [t for t in converted if producer in (ALL, category(t))]
-        theirs = [t for t in real if producer in (ALL, category(t))]
+    for producer in (*totals, *sorted(named)):
+        mine = [t for t in converted if producer in (*totals, category(t))]
+        theirs = [t for t in real if producer in producers(t)]
         halves = [t for t in theirs if t.dtype == "bfloat16"]
         rows.append(
             Autocast(
@@ -68,7 +90,7 @@ def _model_rows(
                 _share_pct(theirs, real, "fp32") if theirs else None,
                 _ratio(theirs, "fp32"),
                 _share_pct(halves, theirs, "fp32"),
-                *_alike(mine, halves if producer != ALL else []),
+                *_alike(mine, halves if producer not in totals else []),
             )
         )
     return rows
@@ -115,7 +137,8 @@ def _grid(rows: Sequence[Autocast]) -> Grid:
             for r in rows
         ],
         words=2,
-        note="Autocast keeps some activations in FP32; they are compressed as they are. "
+        note="Autocast keeps some activations in FP32; they are compressed as they are. Casts of "
+        "weights have a row of their own. "
         "The last two columns are of those tensors alone that are BF16 in both.",
     )  # fmt: skip
 

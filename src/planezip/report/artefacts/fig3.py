@@ -10,9 +10,9 @@ from planezip.records.measurements import PAPER_MODELS, Measurements
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.grid import Grid, number
 from planezip.report.names import CODECS as CODEC_TITLES
-from planezip.report.names import PRECISIONS, model_title
+from planezip.report.names import MIXED, PRECISIONS, model_title
 from planezip.report.published import GEOMEAN, paper
-from planezip.report.ratios import Ratio, ratios
+from planezip.report.ratios import Ratio, mixed_models, ratios
 
 
 def _all_ratios(measured: Measurements) -> list[Ratio]:
@@ -41,10 +41,11 @@ def _plot(rows: Sequence[Ratio]) -> dict[str, bytes]:
 def _grid(rows: Sequence[Ratio]) -> Grid:
     found = {(r.model, r.precision, r.codec): r.ratio for r in rows}
     models = list(dict.fromkeys(r.model for r in rows))
-    lines = []
+    mixed, lines = mixed_models(rows), []
     for model in models:
         theirs = paper().ratios(model, "trained")
-        for precision, title in PRECISIONS.items():
+        shown: dict[Precision, str] = {"bf16": MIXED} if model in mixed else PRECISIONS
+        for precision, title in shown.items():
             ours = [number(found.get((model, precision, codec))) for codec in CODECS]
             lines.append([model_title(model), title, *ours, number(theirs.get(precision))])
     return Grid(
@@ -52,7 +53,8 @@ def _grid(rows: Sequence[Ratio]) -> Grid:
         ("model", "precision", *(CODEC_TITLES[codec] for codec in CODECS), "paper"),
         lines,
         words=2,
-        note="Bytes in over bytes out; tags, headers and padding count.",
+        note="Bytes in over bytes out; tags, headers and padding count. "
+        "Mixed: every tensor in the type that it has.",
     )
 
 

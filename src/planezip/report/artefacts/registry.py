@@ -21,6 +21,7 @@ from planezip.report.artefacts.semantics import SEMANTICS_TABLE
 from planezip.report.artefacts.table1 import TABLE1
 from planezip.report.artefacts.table3 import TABLE3
 from planezip.report.artefacts.table4 import TABLE4
+from planezip.report.artefacts.weight_casts import WEIGHT_CASTS
 
 ARTEFACTS = {
     a.name: a
@@ -36,6 +37,7 @@ ARTEFACTS = {
         TABLE4,
         ALIGNMENT,
         AUTOCAST,
+        WEIGHT_CASTS,
         FIG4,
         FIG5,
         FIG6A,

@@ -11,7 +11,7 @@ from planezip.report.figures.style import CODEC_COLOURS, MUTED, png_and_svg, sta
 from planezip.report.names import CODECS as TITLES
 from planezip.report.names import PRECISIONS, model_title
 from planezip.report.published import GEOMEAN, paper
-from planezip.report.ratios import Ratio
+from planezip.report.ratios import Ratio, mixed_models
 
 _BAR = 0.13
 _GAP = 0.35  # before what is beyond the paper
@@ -26,10 +26,11 @@ def model_ratio_figure(rows: Sequence[Ratio]) -> dict[str, bytes]:
     """Groups of bars, one a model, the paper's first, then their mean, then all others.
 
     PlaneZip's ratio stands in the foot of its bar; a dash across the bar marks the paper's, which
-    stands above both.
+    stands above both. A model in mixed precision is the same in both panels, and says so.
     """
     models = list(dict.fromkeys(row.model for row in rows))
     models.sort(key=lambda model: (model not in paper().models, model != GEOMEAN))
+    mixed = mixed_models(rows)
     beyond = [model not in paper().models and model != GEOMEAN for model in models]
     places = np.arange(len(models)) + _GAP * np.array(beyond)
     width = max(7.5, 1.5 + 1.35 * len(models))
@@ -39,12 +40,17 @@ def model_ratio_figure(rows: Sequence[Ratio]) -> dict[str, bytes]:
             theirs = [paper().ratios(model, "trained").get(precision) for model in models]
             _draw(axis, places, [[mine.get((m, c), 0.0) for m in models] for c in CODECS])
             _mark_paper(axis, places, theirs, [mine.get((m, "planezip"), 0.0) for m in models])
-            axis.set_xticks(places, [_SHORT.get(model, model_title(model)) for model in models])
+            axis.set_xticks(places, [_label(model, model in mixed) for model in models])
             axis.set_ylabel(f"ratio, {title}")
         axes[0].legend(
             loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(CODECS) + 1, frameon=False
         )
         return png_and_svg(figure)
+
+
+def _label(model: str, mixed: bool) -> str:
+    short = _SHORT.get(model, model_title(model))
+    return f"{short},\nmixed precision" if mixed else short
 
 
 def _draw(axis: Axes, places: NDArray[np.float64], ratios: list[list[float]]) -> None:

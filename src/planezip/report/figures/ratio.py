@@ -9,7 +9,7 @@ from planezip.records import Precision
 from planezip.records.capture import SYMBOL32
 from planezip.report.figures.style import HIGHLIGHT, MUTED, OTHER, panels, png
 from planezip.report.names import CODECS, PRECISIONS
-from planezip.report.ratios import Ratio
+from planezip.report.ratios import Ratio, mixed_models
 
 
 def ratio_figure(
@@ -23,7 +23,8 @@ def ratio_figure(
         for axis, precision in zip(axes, precisions, strict=True):
             mine = [r for r in rows if r.precision == precision and r.codec != SYMBOL32]
             _draw(axis, mine, longest, (paper or {}).get(precision))
-            axis.set_title(f"{PRECISIONS[precision]} activations")
+            held = "mixed-precision" if mixed_models(rows) else PRECISIONS[precision]
+            axis.set_title(f"{held} activations")
         return png(figure)
 
 
