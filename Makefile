@@ -42,6 +42,7 @@ bench: .venv/installed ## measure codec, rivals and planner; writes benchmarks/r
 	$(BIN)/python benchmarks/codec_speed.py
 	$(BIN)/python -m benchmarks.codecs
 	$(BIN)/python benchmarks/planning_speed.py
+	$(BIN)/python benchmarks/reproduce_speed.py
 
 demo: .venv/installed ## trace, capture, plan and simulate ResNet-50; writes out/demo
 	$(BIN)/planezip demo --out out/demo $(ARGS)

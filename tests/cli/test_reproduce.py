@@ -57,7 +57,7 @@ def test_the_papers_ratios_need_no_capture(here, succeed, measured):
     made = json.loads(succeed("reproduce", *arguments, "--ratios", "paper", "--json"))
     policies = {row["policy"]: row["overhead_pct"] for row in made["fig4"]}
     assert len(policies) == 6
-    files = ("fig4.csv", "fig4.png", "fig4.svg", "report.html")
+    files = ("fig4.csv", "fig4.png", "fig4.svg", "machine.json", "report.html")
     assert {f"out/{name}" for name in files} == set(made["files"])
 
 
