@@ -56,6 +56,10 @@ def test_a_portfolio_is_never_worse_than_its_parts_under_its_own_predictions(
     budget = problem.peak_bytes * percent // 100
     best = best_plan(planner, policy("planezip"), budget, ratios, simulator.run)
     unaware = [r for r in portfolio(planner, ratios) if r.name.startswith("uncompressed")]
+    raw = best_plan(planner, policy("bw"), budget, {}, simulator.run)
+    if raw is not None:
+        assert best is not None
+        assert best.predicted_s <= simulator.run(raw, ratios).duration_s
     for recipe in (recompute_only(), cost_model(planner, ratios), *unaware):
         part = build_plan(planner, recipe, budget, ratios, simulator.run)
         if part is not None:
@@ -201,3 +205,13 @@ def test_letting_replays_keep_what_they_recompute_is_never_slower(trace, name, p
         for keeps in (False, True)
     )
     assert freed is None or kept.predicted_s <= freed.predicted_s
+
+
+def test_a_cost_model_with_compressed_transfers_chooses_from_no_plan_but_its_own():
+    trace = chain_trace([10] * 8, 3, 3)
+    problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
+    compressed = replace(policy("dte"), codec="planezip")
+    ratios = dict.fromkeys(trace.saved, 4.0)
+    budget = problem.peak_bytes // 2
+    plan = best_plan(Planner(problem), compressed, budget, ratios, simulator.run)
+    assert plan.candidate == "cost model"

@@ -3,7 +3,12 @@
 from planezip.errors import InputError
 from planezip.records.costs import peak_activation_bytes
 from planezip.records.trace import Op, Storage, Trace
-from planezip.records.validation.numbers import check_count, check_seconds, is_count
+from planezip.records.validation.numbers import (
+    check_count,
+    check_operator,
+    check_seconds,
+    is_count,
+)
 
 _PHASES = {"forward": 0, "backward": 1, "optimizer": 2}
 
@@ -66,6 +71,7 @@ def _check_order(trace: Trace) -> None:
 def _check_op(index: int, op: Op, ids: range) -> None:
     if op.index != index:
         raise InputError(f"operators are not numbered from 0: operator {index} says {op.index}")
+    check_operator(op.name, f"operator {index}")
     for numbers in (op.reads, op.writes):
         if not all(s in ids for s in numbers):
             raise InputError(f"operator {index} uses a storage that there isn't")
