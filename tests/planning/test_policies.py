@@ -90,6 +90,7 @@ def test_a_hopeless_budget_names_the_smallest_that_a_plan_was_found_for():
     with pytest.raises(OverBudgetError) as caught:
         make_plan(planner, policy("planezip"), 5, {}, simulator.run)
     smallest = caught.value.smallest_feasible_bytes
+    assert f"the smallest budget that a plan was found for is {smallest} bytes" in str(caught.value)
     assert best_plan(planner, policy("planezip"), smallest, {}, simulator.run) is not None
     assert 5 < smallest < problem.peak_bytes
 
