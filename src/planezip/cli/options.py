@@ -1,6 +1,7 @@
 """Options that mean the same in every command that has them."""
 
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +22,17 @@ MODELS = (
     "llama",
 )
 """The workloads, written down so that help need not import them."""
+
+
+class Number(click.FloatRange):
+    """A range that holds numbers only: click lets "nan" pass any."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

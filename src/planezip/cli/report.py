@@ -1,23 +1,12 @@
 """planezip report"""
 
 import os
-from math import isnan
 from pathlib import Path
 from typing import Any
 
 import click
 
 from planezip.cli import options
-
-
-class Percentage(click.FloatRange):
-    """A range that holds numbers only: click lets "nan" pass any."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if isnan(number):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
 
 
 @click.command(
@@ -35,7 +24,7 @@ class Percentage(click.FloatRange):
 @click.option(
     "--budget",
     "budgets",
-    type=Percentage(0, 100, min_open=True),
+    type=options.Number(0, 100, min_open=True),
     multiple=True,
     metavar="PERCENT",
     help="Percentage of the peak without eviction; repeatable.  [default: 90 70 50 30]",

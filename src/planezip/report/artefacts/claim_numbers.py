@@ -54,8 +54,9 @@ class Numbers:
         """Of PlaneZip's iterations at 30 %."""
         found = []
         for m in PAPER_MODELS:
+            overhead = self.overhead(m, name, 30.0, "planezip")  # first: there may be no trace
             unlimited_s = iteration_seconds(self._study.trace(m), platform(name))
-            lasted_s = unlimited_s * (1 + self.overhead(m, name, 30.0, "planezip") / 100)
+            lasted_s = unlimited_s * (1 + overhead / 100)
             stall_s = self.row[m, name, 30.0, "planezip"].stall_s or 0.0
             found.append(100 * stall_s / lasted_s)
         return max(found)
