@@ -36,7 +36,7 @@ class TraceBuilder:
         self.storages.append(Storage(len(self.storages), kind, "uint8", size, -1, 0))
         return len(self.storages) - 1
 
-    def op(self, phase: str, seconds: int, reads=(), new=(), in_place=(), over=(), name="op"):
+    def op(self, phase: str, seconds: int, reads=(), new=(), in_place=(), over=(), name="toy.op"):
         """An operator that reads storages, writes some in place or over, and makes `new` ones.
 
         `new` holds sizes. Only what is written over is not read.
@@ -54,7 +54,7 @@ class TraceBuilder:
         return made[0] if len(made) == 1 else tuple(made)
 
     def view(self, phase: str, reads) -> None:
-        self.ops.append(Op(len(self.ops), "view", phase, 0, 0, 0, tuple(reads), ()))
+        self.ops.append(Op(len(self.ops), "toy.view", phase, 0, 0, 0, tuple(reads), ()))
 
     def build(self) -> Trace:
         return Trace("toy", 1, 0, tuple(self.ops), tuple(self.storages))

@@ -1,6 +1,7 @@
 """`planezip measure` makes measurements, `planezip reproduce` tables and figures from them."""
 
 import json
+import os
 import re
 from dataclasses import replace
 
@@ -71,6 +72,8 @@ def test_json_holds_the_rows(here, succeed, measured):
     ("arguments", "message"),
     [
         (("--only", "table9", "--out", "out"), "'table9'"),
+        (("--only", " , ", "--out", "out"), "names no table or figure; leave it out to make all"),
+        (("--only", "", "--out", "out"), "names no table or figure"),
         (("--measurements", "nothing", "--out", "out"), "planezip measure"),
         (("--out", "trace.json.gz"), "cannot make the folder"),
     ],
@@ -82,6 +85,29 @@ def test_bad_input_is_named_and_nothing_is_written(here, refuse, arguments, mess
     before = {*left(), here / "cache"}
     assert message in refuse("reproduce", *arguments)
     assert {*left(), here / "cache"} == before
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"), [("table3", "trained.json.gz"), ("table1", "trace.json.gz")]
+)
+def test_what_fails_later_leaves_no_folder(here, refuse, measured, name, odd):
+    (measured / "gpt2" / odd).write_bytes(b"junk")
+    arguments = ("--only", name, "--measurements", measured, "--out", "new/out")
+    assert odd in refuse("reproduce", *arguments)
+    assert not (here / "new").exists()
+
+
+def test_pipes_among_the_measurements_are_not_waited_for(here, refuse, measured):
+    (measured / "gpt2/trained.json.gz").unlink()
+    os.mkfifo(measured / "gpt2/trained.json.gz")
+    arguments = ("--only", "table3", "--measurements", measured, "--out", "out")
+    assert "trained.json.gz: it is no regular file" in refuse("reproduce", *arguments)
+
+
+def test_pipes_among_the_results_are_not_waited_for(here, refuse):
+    (here / "made").mkdir()
+    os.mkfifo(here / "made/table1.csv")
+    assert "table1.csv: it is no regular file" in refuse("report", "made")
 
 
 def test_measuring_makes_what_is_missing_only(here, succeed, monkeypatch):

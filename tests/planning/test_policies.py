@@ -56,6 +56,10 @@ def test_a_portfolio_is_never_worse_than_its_parts_under_its_own_predictions(
     budget = problem.peak_bytes * percent // 100
     best = best_plan(planner, policy("planezip"), budget, ratios, simulator.run)
     unaware = [r for r in portfolio(planner, ratios) if r.name.startswith("uncompressed")]
+    raw = best_plan(planner, policy("bw"), budget, {}, simulator.run)
+    if raw is not None:
+        assert best is not None
+        assert best.predicted_s <= simulator.run(raw, ratios).duration_s
     for recipe in (recompute_only(), cost_model(planner, ratios), *unaware):
         part = build_plan(planner, recipe, budget, ratios, simulator.run)
         if part is not None:

@@ -3,6 +3,8 @@
 import gzip
 import io
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -177,3 +179,20 @@ def _umask():
 def test_from_json_names_the_file_and_the_field():
     with pytest.raises(InputError, match=r"x\.json.*ops|x\.json.*model"):
         from_json(b"{}", Trace, "x.json")
+
+
+def test_a_pipe_in_the_place_of_a_record_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "trace.json.gz")
+    (tmp_path / "link").symlink_to("trace.json.gz")
+    for name in ("trace.json.gz", "link"):
+        with pytest.raises(InputError, match=f"cannot read .*{name}: it is no regular file"):
+            load(tmp_path / name, Trace)
+
+
+def test_what_is_piped_in_is_read(tmp_path, trace):
+    """Under the name that a shell gives it, too, as for <(command)."""
+    code = "import sys\nfrom planezip.records import Trace, load\nload(sys.argv[1], Trace)"
+    (tmp_path / "link").symlink_to("/dev/stdin")
+    for name in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", tmp_path / "link"):
+        program = [sys.executable, "-c", code, name]
+        subprocess.run(program, input=to_json(trace), check=True)

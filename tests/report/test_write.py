@@ -197,10 +197,28 @@ def test_a_second_report_replaces_the_first_and_leaves_nothing_behind(report, fo
 
 def test_a_file_in_the_way_of_the_folder_is_named(tmp_path):
     (tmp_path / "taken").write_text("")
-    with pytest.raises(InputError, match="taken"):
-        writable_folder(tmp_path / "taken")
-    with pytest.raises(InputError, match="taken"):
-        writable_folder(tmp_path / "taken" / "deeper")
+    for name in ("taken", "taken/deeper"):
+        with pytest.raises(InputError, match="taken"), writable_folder(tmp_path / name):
+            pass
+
+
+def test_a_folder_goes_again_if_the_work_for_it_fails_and_nothing_is_in_it(tmp_path):
+    (tmp_path / "there").mkdir()
+    for name in ("there", "there/new", "new/deeper"):
+        with pytest.raises(ZeroDivisionError), writable_folder(tmp_path / name):
+            _ = 1 / 0
+    assert list(tmp_path.rglob("*")) == [tmp_path / "there"]
+
+
+def test_a_folder_with_something_in_it_stays_if_the_work_for_it_fails(tmp_path):
+    def work():
+        with writable_folder(tmp_path / "used"):
+            (tmp_path / "used" / "file").touch()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    assert (tmp_path / "used" / "file").exists()
 
 
 def test_an_obstacle_leaves_no_partial_report(report, tmp_path):

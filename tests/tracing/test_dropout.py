@@ -5,10 +5,11 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from planezip.records import Trace
 from planezip.tracing import capture_steps, trace_step
-from planezip.tracing.dropout import FusedDropout
+from planezip.tracing.dropout import FusedDropout, fused_dropout
 from spy_codec import Spy
 
 SHAPE = (8, 6, 4, 4)
@@ -114,3 +115,72 @@ def test_a_capture_holds_the_mask_at_its_own_width() -> None:
     (mask,) = [t for t in capture.iterations[0] if t.op_name == FUSED and t.slot == 1]
     assert (mask.dtype, mask.bytes) == ("bool", 16 * 64)
     assert mask.sizes["bf16"].raw_bytes == mask.sizes["fp32"].raw_bytes == 16 * 64
+
+
+def with_a_penalty(layer: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """The layer's output and its slope, which takes a backward pass within the forward pass."""
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        out = layer(x)
+        (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+        return out + slope
+
+    return run
+
+
+def checkpointed(layer: nn.Module, reentrant: bool) -> Callable[[torch.Tensor], torch.Tensor]:
+    return lambda x: checkpoint(layer, x, use_reentrant=reentrant)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        checkpointed(nn.Dropout(0.3), reentrant=True),
+        checkpointed(nn.Dropout(0.3), reentrant=False),
+        with_a_penalty(checkpointed(nn.Dropout(0.3), reentrant=False)),
+    ],
+    ids=["reentrant", "not reentrant", "twice differentiated"],
+)
+def test_what_a_checkpoint_computes_again_is_fused_too(layer, device: str) -> None:
+    trace = traced(layer, device)
+    names = ops_of(trace)
+    assert names.count(FUSED) >= 2
+    assert "aten.bernoulli_.float" not in names
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpointed_dropout_is_captured_as_it_is_traced(reentrant: bool) -> None:
+    """An encoder, whose recomputation is compared with what was saved tensor by tensor."""
+    layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.1, batch_first=True)
+    run = checkpointed(layer, reentrant)
+    x = torch.randn(2, 4, 16)
+
+    def sgd() -> torch.optim.Optimizer:
+        return torch.optim.SGD(layer.parameters(), lr=0.1)
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        return run(x.detach().requires_grad_()).square().mean()
+
+    trace = trace_step(loss, layer, sgd(), (x,)).trace
+    capture = capture_steps(
+        loss,
+        layer,
+        sgd(),
+        [(x,)] * 2,
+        name="encoder",
+        weights="random",
+        data="noise",
+        codec=Spy(),
+    )
+    assert capture.op_names == tuple(ops_of(trace))
+    assert capture.notes == ()
+    again = [op.name for op in trace.ops if op.phase == "backward"]
+    assert again.count(FUSED) == ops_of(trace).count(FUSED) // 2 > 0
+
+
+def test_the_engine_of_backward_passes_is_the_usual_one_afterwards() -> None:
+    usual = torch.autograd.Variable._execution_engine
+    with pytest.raises(ZeroDivisionError), fused_dropout():
+        _ = 1 / 0
+    assert torch.autograd.Variable._execution_engine is usual

@@ -14,6 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planezip.errors import InputError
 from planezip.workloads import Prepared, cache_folder, warmed_up
 from planezip.workloads.checkpoints import Checkpoints
 from planezip.workloads.progress import Progress
@@ -255,6 +256,26 @@ def test_the_checkpoint_before_a_damaged_one_is_used(tmp_path: Path) -> None:
     assert losses == [0.5, 0.25, 0.125]
     assert len(notes) == 3
     assert states(*current) == states(*trained())
+
+
+def test_a_pipe_under_the_name_of_a_checkpoint_is_not_written_to(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, "small", "identity")
+    os.mkfifo(checkpoints.path(STEPS))
+    with pytest.raises(InputError, match=r"3\.pt: it is no regular file; remove it"):
+        checkpoints.save(progress())
+    assert [path.name for path in tmp_path.iterdir()] == [checkpoints.path(STEPS).name]
+
+
+def test_progress_of_no_step_is_never_used(tmp_path: Path) -> None:
+    """None is ever saved: it could hold any weights."""
+    checkpoints = Checkpoints(tmp_path, "small", "identity")
+    forged = replace(progress(), losses=(), optimizer=progress().optimizer | {"state": {}})
+    checkpoints.path(0).write_bytes(written(forged))
+    current = fresh()
+    before = states(*current)
+    assert checkpoints.resume(9, *current) == ([], [])
+    assert not forged.restore(*current)
+    assert states(*current) == before
 
 
 def test_names_that_are_not_quite_checkpoints_are_left_alone(tmp_path: Path) -> None:

@@ -55,8 +55,19 @@ def test_a_text_of_exactly_one_sequence_is_enough() -> None:
 def test_a_text_that_is_too_short_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "short.txt"
     file.write_text("few words")
-    with pytest.raises(InputError, match=r"short\.txt has \d+ tokens, a sequence takes 1024"):
+    with pytest.raises(
+        InputError, match=r"\d+ tokens, a sequence takes 1024; give a longer"
+    ) as told:
         workload("gpt2").data(file, 0)
+    assert str(told.value).startswith(f"{file} has ")
+
+
+def test_what_is_no_text_is_refused_with_the_place_and_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "latin.txt"
+    file.write_bytes("some caf\u00e9".encode("latin-1"))
+    with pytest.raises(InputError, match=r"no text in UTF-8: .* at byte 8; convert it") as told:
+        workload("gpt2").data(file, 0)
+    assert str(told.value).startswith(f"{file} is ")
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:

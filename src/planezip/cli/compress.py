@@ -21,7 +21,7 @@ SUFFIX = ".pz"
         "planezip compress weights.bin --symbol-bits 16",
     )
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.NAMED_PATH)
 @options.compressed_output
 @click.option(
     "--codec", default="planezip", show_default=True, help="planezip, zbx, bx, bpc, zvc or bdi."

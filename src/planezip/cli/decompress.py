@@ -14,7 +14,7 @@ from planezip.errors import InputError
         "planezip decompress model.pz.safetensors", "planezip decompress activations.npy.pz"
     )
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.NAMED_PATH)
 @options.compressed_output
 @options.threads
 @options.force

@@ -18,7 +18,7 @@ WARMUP_STEPS = 8
     "--out",
     "folder",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=options.NAMED_PATH,
     default=Path("out/demo"),
     show_default=True,
     help="Write everything there.",
@@ -49,14 +49,14 @@ def command(
     from planezip.report.write import writable_folder
 
     source = data_source(MODEL, images, text)
-    writable_folder(folder)
-    with stage("trace one iteration"):
-        trace = trace_model(MODEL)
-    save(folder / "trace.json.gz", trace)
-    chosen = CaptureOptions(batch, 3, source, pretrained, warmup_steps, seed)
-    capture = capture_model(MODEL, chosen)
-    save(folder / "capture.json.gz", capture)
-    made, files = make_report(
-        trace, capture, [platform(name) for name in PAPER_PLATFORMS], BUDGETS_PCT, folder
-    )
+    with writable_folder(folder):
+        with stage("trace one iteration"):
+            trace = trace_model(MODEL)
+        save(folder / "trace.json.gz", trace)
+        chosen = CaptureOptions(batch, 3, source, pretrained, warmup_steps, seed)
+        capture = capture_model(MODEL, chosen)
+        save(folder / "capture.json.gz", capture)
+        made, files = make_report(
+            trace, capture, [platform(name) for name in PAPER_PLATFORMS], BUDGETS_PCT, folder
+        )
     print_report(made, [*files, folder / "trace.json.gz", folder / "capture.json.gz"], as_json)

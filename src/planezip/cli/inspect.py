@@ -14,7 +14,7 @@ from planezip.cli import options
         "planezip inspect model.pz.safetensors --tensor layers.0.weight",
     )
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.NAMED_PATH)
 @click.option("--tensor", metavar="NAME", help="Of an archive, draw this tensor's bit planes.")
 @options.as_json
 def command(file: Path, tensor: str | None, as_json: bool) -> None:

@@ -28,7 +28,7 @@ from planezip.cli import options
     "--out",
     "folder",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=options.NAMED_PATH,
     required=True,
     help="Write the measurements there; what is there already is not measured again.",
 )
@@ -57,11 +57,11 @@ def command(
     names = tuple(dict.fromkeys(models)) or (*PAPER_MODELS, *OTHER_MODELS)
     measuring = Measuring(folder, names, {"images": images, "text": text}, warmup_steps)
     measuring.check()
-    writable_folder(folder)
     made = []
-    for file in measuring.run():
-        made.append(str(file))
-        if not as_json:
-            click.echo(file)
+    with writable_folder(folder):
+        for file in measuring.run():
+            made.append(str(file))
+            if not as_json:
+                click.echo(file)
     if as_json:
         print_json({"files": made})

@@ -1,5 +1,6 @@
 """Options that mean the same in every command that has them."""
 
+import os
 from collections.abc import Callable
 from math import isnan
 from pathlib import Path
@@ -24,6 +25,18 @@ MODELS = (
 """The workloads, written down so that help need not import them."""
 
 
+class NamedPath(click.Path):
+    """A path that says something: an empty one would mean the working folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("the name is empty; give that of a file or folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NAMED_PATH = NamedPath(path_type=Path)
+
+
 class Number(click.FloatRange):
     """A range that holds numbers only: click lets "nan" pass any."""
 
@@ -41,13 +54,13 @@ capture = click.option(
     "--capture",
     "capture_file",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Compression ratios, as `planezip capture` writes them; without it nothing compresses.",
 )
 measurements = click.option(
     "--measurements",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="What `planezip measure` wrote.  [default: what comes with the package]",
 )
 
@@ -79,13 +92,13 @@ platform = click.option(
 images = click.option(
     "--images",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="JPEG and PNG photographs.  [default: the two that scikit-learn ships]",
 )
 text = click.option(
     "--text",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Text in UTF-8 for language models.  [default: the language reference in Python's help]",
 )
 
@@ -96,7 +109,7 @@ def output(what: str) -> Callable[[Command], Command]:
         "-o",
         "--output",
         metavar="FILE",
-        type=click.Path(path_type=Path),
+        type=NAMED_PATH,
         help=f"Write {what} there; a name that ends in .gz is compressed.",
     )
 
@@ -115,7 +128,7 @@ compressed_output = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="What to write.  [default: FILE with or without .pz]",
 )
 threads = click.option(

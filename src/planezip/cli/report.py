@@ -42,7 +42,7 @@ from planezip.cli import options
     "--output",
     "folder",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=options.NAMED_PATH,
     help="Write the report on TRACE there: CSV files, plots, timelines and report.html.",
 )
 @options.as_json
@@ -108,10 +108,10 @@ def _report_trace(
     platforms = [platform(name) for name in names or PAPER_PLATFORMS]
     record = read_trace(source)
     with_ratios = read_source(capture_file, ratios, record)
-    writable_folder(folder)
-    made, files = make_report(
-        record, with_ratios, platforms, budgets or BUDGETS_PCT, folder, policy
-    )
+    with writable_folder(folder):
+        made, files = make_report(
+            record, with_ratios, platforms, budgets or BUDGETS_PCT, folder, policy
+        )
     print_report(made, files, as_json)
 
 
@@ -135,8 +135,7 @@ def _report_folder(
 
     made, made_on = read_results(folder), read_machine(folder)
     study = Study(measurements_in(measurements).folder, ratios or "captured")  # type: ignore[arg-type]
-    writable_folder(folder)
-    with stage("page"):
+    with writable_folder(folder), stage("page"):
         drawn = explorers(study, made, model, names or PAPER_PLATFORMS, policy)
         page = write_page(folder, made, drawn, provenance(study, made_on))
     if as_json:

@@ -19,7 +19,6 @@ from planezip.errors import InputError
 @click.option(
     "--only",
     metavar="NAMES",
-    default="",
     help="Tables and figures, separated by commas.  [default: all]",
 )
 @options.measurements
@@ -27,7 +26,7 @@ from planezip.errors import InputError
     "--out",
     "folder",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=options.NAMED_PATH,
     required=True,
     help="Write one CSV file for each there, PNG and SVG for the figures, and report.html.",
 )
@@ -36,7 +35,7 @@ from planezip.errors import InputError
 @options.jobs
 @options.as_json
 def command(
-    only: str,
+    only: str | None,
     measurements: Path | None,
     folder: Path,
     model: str | None,
@@ -59,25 +58,26 @@ def command(
     from planezip.report.write import writable_folder, write_artefacts
     from planezip.units import counted
 
-    artefacts = chosen([name for part in only.split(",") if (name := part.strip())])
+    names = [name for part in (only or "").split(",") if (name := part.strip())]
+    if only is not None and not names:
+        raise InputError(f"--only {only!r} names no table or figure; leave it out to make all")
+    artefacts = chosen(names)
     kind = ratios or "captured"
     study = Study(measurements_in(measurements).folder, kind, jobs)  # type: ignore[arg-type]
     if model and model not in study.models():
         known = ", ".join(study.models())
         raise InputError(f"no model {model!r} was measured; choose from: {known}")
-    writable_folder(folder)
-    if tasks := [
-        task for artefact in artefacts if artefact.tasks for task in artefact.tasks(study)
-    ]:
-        with stage("plan and simulate") as advance:
-            study.run(tasks, advance)
-    made = {}
-    for artefact in artefacts:
-        with stage(artefact.title):
-            made[artefact] = artefact.rows(study)
-    with stage("page"):
-        drawn = explorers(study, made, model)
-        files = write_artefacts(folder, made, drawn, provenance(study, this_machine()))
+    with writable_folder(folder):
+        if tasks := [task for a in artefacts if a.tasks for task in a.tasks(study)]:
+            with stage("plan and simulate") as advance:
+                study.run(tasks, advance)
+        made = {}
+        for artefact in artefacts:
+            with stage(artefact.title):
+                made[artefact] = artefact.rows(study)
+        with stage("page"):
+            drawn = explorers(study, made, model)
+            files = write_artefacts(folder, made, drawn, provenance(study, this_machine()))
     if as_json:
         rows = {artefact.name: rows for artefact, rows in made.items()}
         print_json({**rows, "files": [str(file) for file in files]})

@@ -8,7 +8,7 @@ from typing import Any
 
 from planezip.cli.output import print_grids, print_json, stage
 from planezip.cli.training import data_source
-from planezip.cli.user import prints_on_stderr
+from planezip.cli.user import checked, prints_on_stderr
 from planezip.errors import InputError
 from planezip.report.grid import Grid
 from planezip.session import Session
@@ -98,7 +98,7 @@ def _workload(name: str, options: RunOptions) -> Callable[[], Training]:
 
 def _user(user: UserStep, options: RunOptions) -> Callable[[], Training]:
     def make() -> Training:
-        made = user.make(options.batch, options.seed)
+        made = checked(user.make(options.batch, options.seed))
         seed_all(options.seed)
         return Training(made.model, made.loss, made.optimizer)
 

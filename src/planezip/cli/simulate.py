@@ -15,14 +15,14 @@ from planezip.cli import options
     )
 )
 @click.argument("trace", metavar="TRACE")
-@click.argument("plan", metavar="PLAN", type=click.Path(path_type=Path))
+@click.argument("plan", metavar="PLAN", type=options.NAMED_PATH)
 @options.capture
 @options.ratios
 @click.option(
     "--perfetto",
     "perfetto_file",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=options.NAMED_PATH,
     help="Write a timeline for ui.perfetto.dev or chrome://tracing there.",
 )
 @options.output("the timeline as a record, with every event,")

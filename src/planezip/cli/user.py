@@ -4,14 +4,16 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from itertools import count
+from typing import Any
 
 from planezip.cli.output import say, stage
 from planezip.cli.training import CaptureOptions, in_tensors, warm_up_title
 from planezip.errors import InputError
 from planezip.records import Capture, Trace
 from planezip.tracing import capture_steps, trace_step
-from planezip.tracing.arguments import check_contents
+from planezip.tracing.arguments import check_contents, check_loss
 from planezip.units import counted
 from planezip.workloads import (
     NO_CACHE,
@@ -41,7 +43,7 @@ def capture_user(step: UserStep, options: CaptureOptions) -> Capture:
     if options.pretrained:
         raise InputError(f"{step.name} makes its own weights; leave out --pretrained")
     with prints_on_stderr(), step.blamed(), seeded(options.seed):
-        made = step.make(options.batch, options.seed)
+        made = checked(step.make(options.batch, options.seed))
         check_contents((*made.model.parameters(), *made.model.buffers()))
         warmed = _warmed_up(step, made, options)
         done = len(warmed.losses)
@@ -60,6 +62,17 @@ def capture_user(step: UserStep, options: CaptureOptions) -> Capture:
                 seed=options.seed,
                 on_tensor=in_tensors(advance, options.iterations),
             )
+
+
+def checked(made: UserModel) -> UserModel:
+    """The model with a loss that is refused in one line unless backward can start from it."""
+
+    def loss(step: int) -> Any:
+        value = made.loss(step)
+        check_loss(value)
+        return value
+
+    return replace(made, loss=loss)
 
 
 def _warmed_up(step: UserStep, made: UserModel, options: CaptureOptions) -> WarmUp:

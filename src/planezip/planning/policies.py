@@ -1,9 +1,10 @@
 """The six policies that the paper compares (paper IV), and PlaneZip+."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from planezip.errors import InputError, OverBudgetError
+from planezip.errors import InputError, OverBudgetError, PlanOverflowError
 from planezip.planning.plus import Effort, improve
 from planezip.planning.portfolio import (
     Planner,
@@ -86,6 +87,8 @@ def best_plan(
 ) -> Plan | None:
     """The fastest of the policy's candidates under `ratios`, or None if none fits the budget.
 
+    Where transfers are compressed, BW's plan is a candidate as well.
+
     Args:
         ratios: saved storage -> predicted compression ratio; left-out ones count as 1. A policy
             without a codec ignores them.
@@ -102,10 +105,37 @@ def best_plan(
         for one in planner.alternatives
         for recipe in chosen.recipes(one, used)
     )
-    best = min((p for p in plans if p), key=lambda p: p.predicted_s, default=None)
+    found = [p for p in plans if p]
+    if chosen.codec:
+        found += _unaware(planner, budget_bytes, used, simulate)
+    best = min(found, key=lambda p: p.predicted_s, default=None)
     if chosen.searches:
         best = improve(planner, best, budget_bytes, used, simulate, effort)
     return replace(best, policy=chosen.name) if best else None
+
+
+def _unaware(
+    planner: Planner, budget_bytes: int, ratios: Mapping[int, float], simulate: Simulate
+) -> Iterator[Plan]:
+    """BW's plan with compressed transfers, if there is one.
+
+    The four plans with uncompressed sizes are not all that BW chooses from, so that they alone
+    would not see to it that compressing BW's own plan is never better.
+    """
+    if budget_bytes not in planner.unaware:
+        planner.unaware[budget_bytes] = best_plan(
+            planner, POLICIES["bw"], budget_bytes, {}, simulate
+        )
+    plan = planner.unaware[budget_bytes]
+    if plan is None:
+        return
+    named = replace(
+        plan,
+        candidate=f"uncompressed {plan.candidate}",
+        ratios={s: ratios.get(s, 1.0) for s in plan.ratios},
+    )
+    with suppress(PlanOverflowError):
+        yield replace(named, predicted_s=simulate(named, ratios).duration_s)
 
 
 def make_plan(

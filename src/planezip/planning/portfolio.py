@@ -35,6 +35,7 @@ class Planner:
     Attributes:
         alternatives: the planners among whose plans the fastest is kept: with `kept`, the one that
             lets nothing stay as well.
+        unaware: budget -> the plan that is fastest where nothing compresses, once it is known.
     """
 
     def __init__(self, problem: Problem, kept: bool = False) -> None:
@@ -42,6 +43,7 @@ class Planner:
         self.layout = Layout(problem)
         self._costs = ReplayCosts(problem, kept)
         self.alternatives = (self, Planner(problem)) if kept else (self,)
+        self.unaware: dict[int, Plan | None] = {}
 
     @cached_property
     def keeping(self) -> "Planner":
@@ -170,6 +172,8 @@ def portfolio(planner: Planner, ratios: Mapping[int, float]) -> Iterator[Recipe]
 def drafts(planner: Planner, recipe: Recipe, budget_bytes: int) -> Iterator[Draft]:
     """What a recipe makes of tighter and tighter targets, without repetitions, as long as memory
     without its replays is within the budget."""
+    if planner.problem.irreducible.max(initial=0) > budget_bytes:
+        return  # not even with everything away
     tried: dict[int, Action] | None = None
     for attempt in range(REPLAN_LIMIT):
         draft = planner.draft()

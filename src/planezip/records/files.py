@@ -49,8 +49,21 @@ def write_together(files: Mapping[Path, Content]) -> None:
     except BaseException:
         for file in written:
             file.vanish()
-        _remove_empty(folders)
+        remove_empty(folders)
         raise
+
+
+def refuse_waiting(path: str | Path) -> None:
+    """InputError if reading would wait for another program to write into a pipe of this name.
+
+    Pipes that the caller's own shell made have their names in /dev or /proc and are open already.
+    """
+    mode = _mode(Path(path))
+    if mode is None or stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return
+    names = (os.path.abspath(path), os.path.realpath(path))
+    if not any(name.startswith(("/dev/", "/proc/")) for name in names):
+        raise InputError(f"cannot read {path}: it is no regular file; replace it, or name another")
 
 
 class _Written:
@@ -68,7 +81,7 @@ class _Written:
             self._target = Path(os.path.realpath(path))
             if mode is not None and not os.access(self._target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            _make_folder(self._target.parent, folders)
+            make_folder(self._target.parent, folders)
             self._write_beside(0o666 & ~_umask() if mode is None else mode & _PERMISSIONS)
 
     def _write_beside(self, permissions: int) -> None:
@@ -121,13 +134,14 @@ def _mode(path: Path) -> int | None:
         return None
 
 
-def _make_folder(folder: Path, made: list[Path]) -> None:
+def make_folder(folder: Path, made: list[Path]) -> None:
     """Make the folder and those that it lies in; the new ones are added to `made`, outer first."""
     made += reversed([f for f in (folder, *folder.parents) if not f.exists()])
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def _remove_empty(folders: list[Path]) -> None:
+def remove_empty(folders: list[Path]) -> None:
+    """Remove those that hold nothing, inner ones first."""
     for folder in reversed(folders):
         with suppress(OSError):  # someone else may have put something there
             folder.rmdir()

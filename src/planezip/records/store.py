@@ -9,7 +9,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from planezip.errors import InputError
-from planezip.records.files import write_atomically
+from planezip.records.files import refuse_waiting, write_atomically
 from planezip.records.validation import validate
 from planezip.units import MIB
 
@@ -40,8 +40,12 @@ def from_json(data: bytes, kind: type[T], name: str) -> T:
 
 
 def load(path: str | Path, kind: type[T]) -> T:
-    """Read a record, compressed by gzip or not; InputError if unreadable or invalid."""
+    """Read a record, compressed by gzip or not; InputError if unreadable or invalid.
+
+    What is no regular file is refused, unless the shell made it, such as /dev/stdin.
+    """
     try:
+        refuse_waiting(path)
         with open(path, "rb") as file:
             return from_json(read_json(file, str(path)), kind, str(path))
     except OSError as error:

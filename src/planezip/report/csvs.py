@@ -12,6 +12,7 @@ import msgspec
 
 from planezip.errors import InputError
 from planezip.records import write_atomically
+from planezip.records.files import refuse_waiting
 
 Row = TypeVar("Row")
 
@@ -32,6 +33,7 @@ def to_csv(kind: type[Any], rows: Iterable[Any]) -> bytes:
 
 def read_csv(path: Path, kind: type[Row]) -> list[Row]:
     """Read what write_csv wrote; InputError names the file and what is wrong in it."""
+    refuse_waiting(path)
     try:
         with path.open(newline="") as file:
             reader = csv.DictReader(file, strict=True)

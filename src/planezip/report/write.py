@@ -1,12 +1,14 @@
 """Writes a report into a folder: CSV files, plots, timelines and the page."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from planezip.errors import InputError
 from planezip.records import to_json, write_atomically, write_together
+from planezip.records.files import make_folder, remove_empty
 from planezip.report.artefacts import Artefact
 from planezip.report.bench import Bench
 from planezip.report.contents import Contents
@@ -33,15 +35,25 @@ from planezip.simulation import perfetto
 PAGE = "report.html"
 
 
-def writable_folder(path: Path) -> Path:
-    """Make the folder; InputError if files cannot be written there, before any long work."""
+@contextmanager
+def writable_folder(path: Path) -> Iterator[None]:
+    """Make the folder for long work; should that fail, it goes again unless something is in it.
+
+    Raises:
+        InputError: files cannot be written there.
+    """
+    made: list[Path] = []
     try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {path}: {error.strerror}") from None
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write into the folder {path}: permission denied")
-    return path
+        try:
+            make_folder(path, made)
+        except OSError as error:
+            raise InputError(f"cannot make the folder {path}: {error.strerror}") from None
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise InputError(f"cannot write into the folder {path}: permission denied")
+        yield
+    except BaseException:
+        remove_empty(made)
+        raise
 
 
 def write_report(folder: Path, c: Contents, policy: str = DRAWN) -> list[Path]:

@@ -1,10 +1,38 @@
 """Dropout as GPUs run it: one fused kernel that saves a mask of one byte an element (paper IV)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.autograd import Variable
 from torch.overrides import TorchFunctionMode
+
+_Engine = type(Variable._execution_engine)
+
+
+@contextmanager
+def fused_dropout() -> Iterator[None]:
+    """Inside, dropout is fused: in what runs here, and in every backward pass begun here.
+
+    A function mode is off while a function that it was shown runs, and `Tensor.backward` is such a
+    function: what activation checkpointing computes again would see plain dropout.
+    """
+    usual = Variable._execution_engine
+    Variable._execution_engine = _FusingEngine()
+    try:
+        with FusedDropout():
+            yield
+    finally:
+        Variable._execution_engine = usual
+
+
+class _FusingEngine(_Engine):  # type: ignore[misc,valid-type]
+    """Autograd's engine, whose nodes run in the state that the thread had when it began."""
+
+    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
+        with FusedDropout():
+            return super().run_backward(*args, **kwargs)
 
 
 class FusedDropout(TorchFunctionMode):

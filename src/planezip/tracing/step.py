@@ -10,7 +10,7 @@ import torch
 from planezip.records import Op, Trace
 from planezip.records.trace import BUDGETED_KINDS
 from planezip.tracing.arguments import check_batch, check_loss, check_recorded, check_training
-from planezip.tracing.dropout import FusedDropout
+from planezip.tracing.dropout import fused_dropout
 from planezip.tracing.operands import tensors_in
 from planezip.tracing.recorder import Observer, Recorder
 
@@ -37,8 +37,9 @@ def trace_step(
 
     Works on the meta device, on FakeTensors and on real tensors; real parameters, buffers and
     optimizer state are updated as in any iteration. Gradients are set to None beforehand. Dropout
-    runs as the kernel that saves a mask of one byte an element (see `FusedDropout`). An iteration
-    in mixed precision is recorded with the element types that it has, which are then final.
+    runs as the kernel that saves a mask of one byte an element (see `FusedDropout`), also where
+    activation checkpointing computes again. An iteration in mixed precision is recorded with the
+    element types that it has, which are then final.
 
     Args:
         compute_loss: computes the scalar loss of `model` when called with the members of `batch`.
@@ -65,7 +66,7 @@ def trace_step(
     recorder = Recorder(observer)
     optimizer.zero_grad(set_to_none=True)
     _enter_residents(recorder, model, optimizer, batch)
-    with FusedDropout(), recorder, recorder.hooks.context():
+    with fused_dropout(), recorder, recorder.hooks.context():
         loss = compute_loss(*batch)
         check_loss(loss)
         check_recorded(loss, computed_here=recorder.table.find(loss) is not None)

@@ -10,6 +10,9 @@ from traceback import clear_frames, walk_tb
 import torch
 
 from planezip.errors import InputError, PlaneZipError
+from planezip.workloads import calls
+
+_PACKAGE = Path(__file__).parents[1]
 
 _CPU_ALONE = (
     "; trace and capture run on the CPU: leave out .cuda() and device='cuda', or hide the GPU from "
@@ -29,21 +32,27 @@ _HINTS = {
 def blamed(name: str, path: Path) -> Iterator[None]:
     """Makes an InputError of what a file's code raises, or torch in its backward pass.
 
+    Whatever it raises: only an interrupt stays one, by Ctrl-C or a signal. InputErrors that do not
+    name the model or its file are made to.
+
     Args:
         name: what the line calls the model.
         path: the user's file; modules in its folder are the user's, too.
     """
     try:
         yield
-    except PlaneZipError:
+    except InputError as error:
+        if name in str(error) or str(path) in str(error):
+            raise
+        raise InputError(f"{name}: {error}") from error
+    except (PlaneZipError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
-        place = _place(error, path)
-        if place is None and not _is_torchs(error):
+    except BaseException as error:
+        where = _place(error, path) or _outside(error)
+        if where is None or _is_signal(error):
             raise
         told = _told(error)
         _release(error)
-        where = place or "in the backward pass or the optimizer"
         raise InputError(f"{name} failed: {where}: {told}") from error
 
 
@@ -63,16 +72,25 @@ def _place(error: BaseException, path: Path) -> str | None:
 def is_beside(module: Path, path: Path) -> bool:
     """Whether a module's file is one of the user's own, in the folder of `path` or below it."""
     folder = path.resolve().parent
-    own = module.is_relative_to(folder) and not module.is_relative_to(Path(__file__).parents[1])
+    own = module.is_relative_to(folder) and not module.is_relative_to(_PACKAGE)
     return own and "site-packages" not in module.parts and not module.is_relative_to(sys.prefix)
 
 
-def _is_torchs(error: BaseException) -> bool:
-    """Whether torch raised it, as its backward pass does, and not a defect of this package."""
-    files = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)]
-    return (
-        isinstance(error, RuntimeError) and Path(torch.__file__).parent in Path(files[-1]).parents
-    )
+def _outside(error: BaseException) -> str | None:
+    """What a user wrote that led there from outside the files; None for defects of this package."""
+    files = [Path(frame.f_code.co_filename) for frame, _ in walk_tb(error.__traceback__)]
+    ours = [file for file in files if file.is_relative_to(_PACKAGE)]
+    if ours[-1] == Path(calls.__file__):
+        return "in a function from elsewhere that it names or returns"
+    if isinstance(error, RuntimeError) and files[-1].is_relative_to(Path(torch.__file__).parent):
+        return "in the backward pass or the optimizer"
+    return None
+
+
+def _is_signal(error: BaseException) -> bool:
+    """Whether the program was told to end, by a handler of its own that ran within user code."""
+    last = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)][-1]
+    return isinstance(error, SystemExit) and Path(last).is_relative_to(_PACKAGE)
 
 
 def _told(error: BaseException) -> str:
@@ -83,12 +101,22 @@ def _told(error: BaseException) -> str:
                 "a DataLoader looks at the values of tensors, but a trace has shapes alone; "
                 "trace with a batch of the right shapes, such as torch.randn makes"
             )
-        return f"it looks at the values of a tensor ({error}), but a trace has shapes alone"
+        return f"it looks at the values of a tensor ({_text(error)}), but a trace has shapes alone"
     if isinstance(error.__cause__, PlaneZipError):
         return str(error.__cause__)
-    text = str(error).strip().partition("\n")[0]
-    hint = next((hint for part, hint in _HINTS.items() if part in str(error)), "")
-    return f"{type(error).__name__}: {text}{hint}" if text else type(error).__name__
+    text = _text(error)
+    line = text.partition("\n")[0]
+    hint = next((hint for part, hint in _HINTS.items() if part in text), "")
+    return f"{type(error).__name__}: {line}{hint}" if line else type(error).__name__
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error).strip()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as another:  # the user's class may say it by code of its own
+        return f"what it says cannot be had, since that raises {type(another).__name__}"
 
 
 def _release(error: BaseException) -> None:

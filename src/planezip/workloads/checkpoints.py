@@ -16,8 +16,8 @@ from planezip.workloads.progress import Progress
 class Checkpoints:
     """The checkpoints of one training run, which everything that decides its course identifies.
 
-    Files are called `<model>-<digest of the identity>-<steps>.pt` and hold what `Progress.write`
-    writes.
+    Files are called `<model>-<digest of the identity>-<steps>.pt`, with a step at least, and hold
+    what `Progress.write` writes.
     """
 
     def __init__(self, folder: Path, model: str, identity: object) -> None:
@@ -28,8 +28,12 @@ class Checkpoints:
         return self._folder / f"{self._stem}-{steps}.pt"
 
     def save(self, progress: Progress) -> None:
-        """Write atomically; InputError if the folder cannot be written."""
-        write_atomically(self.path(len(progress.losses)), progress.write)
+        """Write atomically; InputError if the folder cannot be written, or no file be there."""
+        path = self.path(len(progress.losses))
+        if path.exists() and not path.is_file():
+            # A pipe would be written to directly, and waited for.
+            raise InputError(f"cannot write {path}: it is no regular file; remove it")
+        write_atomically(path, progress.write)
 
     def discard(self, steps: int) -> None:
         """Remove the checkpoint after so many steps, if there is one that can be removed."""
@@ -67,7 +71,7 @@ class Checkpoints:
             return []
         except OSError as error:
             raise InputError(f"cannot read the folder {self._folder}: {error.strerror}") from None
-        pattern = re.compile(re.escape(self._stem) + r"-(0|[1-9][0-9]*)\.pt")
+        pattern = re.compile(re.escape(self._stem) + r"-([1-9][0-9]*)\.pt")
         return [int(m[1]) for m in map(pattern.fullmatch, names) if m]
 
 

@@ -34,8 +34,6 @@ def is_optimizer_state_of(optimizer: torch.optim.Optimizer, held: Any, steps: in
         for index, parameter in zip(group["params"], mine["params"], strict=True)
         if parameter.requires_grad and (state := _first_state(optimizer, mine, parameter))
     }
-    if not steps:
-        return not held["state"]
     return held["state"].keys() == trained.keys() and all(
         _are_entries(held["state"][index], *expected, steps) for index, expected in trained.items()
     )

@@ -47,17 +47,22 @@ class Text:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}; give a text file") from None
         except UnicodeDecodeError as error:
-            raise InputError(f"{path} is no text in UTF-8: {error.reason}") from None
-        return cls.from_text(text, seed, length, path.name)
+            raise InputError(
+                f"{path} is no text in UTF-8: {error.reason} at byte {error.start}; "
+                "convert it, or give another text file"
+            ) from None
+        return cls.from_text(text, seed, length, path.name, str(path))
 
     @classmethod
-    def from_text(cls, text: str, seed: int, length: int, description: str) -> "Text":
-        """A text; InputError if it has too few tokens for a sequence."""
+    def from_text(
+        cls, text: str, seed: int, length: int, description: str, place: str | None = None
+    ) -> "Text":
+        """A text; InputError, which names its place, if it has too few tokens for a sequence."""
         tokens = tokenise(text)
         if len(tokens) < length:
             raise InputError(
-                f"{description} has {counted(len(tokens), 'token')}, a sequence takes {length}; "
-                "give a longer text"
+                f"{place or description} has {counted(len(tokens), 'token')}, "
+                f"a sequence takes {length}; give a longer text"
             )
         digest = hashlib.sha256(repr((seed, length)).encode() + tokens.tobytes()).hexdigest()
         return cls(tokens, length, seed, description, digest)

@@ -15,7 +15,9 @@ from typing import Any
 import torch
 
 from planezip.errors import InputError
+from planezip.units import MOST_BYTES
 from planezip.workloads.blame import blamed
+from planezip.workloads.calls import call, check_needs, parameters
 from planezip.workloads.dataless import dataless
 from planezip.workloads.seeds import seeded
 
@@ -71,13 +73,15 @@ class UserStep:
         """Call the function, with random numbers that depend on the seed.
 
         Raises:
-            InputError: the file or function is not there, fails, or returns something else; or it
-                takes no batch and one is given.
+            InputError: the file or function is not there, fails, or returns something else; it
+                takes no batch and one is given, or its own is no size; or it or the loss needs
+                more than it is told.
         """
         with self.blamed(), seeded(seed):
             maker = self._maker()
+            check_needs(maker, self.name, "batch")
             options, size = self._batch(maker, batch)
-            made = maker(**options)
+            made = call(maker, **options)
         if not isinstance(made, (tuple, list)) or len(made) != 2:
             raise InputError(f"{self.name} returned {_kind(made)}; {_CONTRACT}")
         model, compute_loss = made
@@ -86,9 +90,10 @@ class UserStep:
         if not callable(compute_loss):
             raise InputError(f"{self.name} returned {_kind(compute_loss)} as the loss; {_CONTRACT}")
         self._check_parameters(model)
-        if not _takes_step(compute_loss):
-            return UserModel(model, lambda step: compute_loss(), size, by_step=False)
-        return UserModel(model, lambda step: compute_loss(step=step), size, by_step=True)
+        check_needs(compute_loss, f"the function that computes the loss of {self.name}", "step")
+        if "step" not in parameters(compute_loss):
+            return UserModel(model, lambda step: call(compute_loss), size, by_step=False)
+        return UserModel(model, lambda step: call(compute_loss, step=step), size, by_step=True)
 
     @contextmanager
     def without_data(self, batch: int | None = None) -> Iterator[UserModel]:
@@ -128,7 +133,7 @@ class UserStep:
 
     def _batch(self, maker: Callable[..., Any], batch: int | None) -> tuple[dict[str, int], int]:
         """What to call the function with, and the items in a batch."""
-        parameter = inspect.signature(maker).parameters.get("batch")
+        parameter = parameters(maker).get("batch")
         if parameter is None:
             if batch is not None:
                 raise InputError(
@@ -137,9 +142,16 @@ class UserStep:
             return {}, 1
         if batch is not None:
             return {"batch": batch}, batch
-        if not isinstance(parameter.default, int):
+        size = parameter.default
+        if size is parameter.empty:
             raise InputError(f"{self.name} needs a batch; give its parameter a default, or --batch")
-        return {}, parameter.default
+        if type(size) is not int or not 1 <= size <= MOST_BYTES:
+            found = size if isinstance(size, (int, float)) else _kind(size)
+            raise InputError(
+                f"{self.name} has {found} as the default of its parameter batch; "
+                "make it a whole number above 0, or give --batch"
+            )
+        return {}, size
 
     def _check_parameters(self, model: torch.nn.Module) -> None:
         state = (*model.named_parameters(), *model.named_buffers())
@@ -154,20 +166,20 @@ class UserStep:
 
 
 def user_step(name: str) -> UserStep | None:
-    """What a name such as "my_file.py:make_step" stands for; None if it is no such name."""
+    """What a name such as "my_file.py:make_step" stands for; None if it is no such name.
+
+    InputError if it names a file and no function.
+    """
     file, colon, function = name.rpartition(":")
     if colon and file.endswith(".py"):
+        if not function.strip():
+            raise InputError(
+                f"{name} names no function after the colon; write for example {file}:make_step"
+            )
         return UserStep(Path(file), function)
     if name.endswith(".py"):
         raise InputError(f"{name} is a file; name a function in it: {name}:make_step")
     return None
-
-
-def _takes_step(compute_loss: Callable[..., Any]) -> bool:
-    try:
-        return "step" in inspect.signature(compute_loss).parameters
-    except ValueError:  # functions in C need not say
-        return False
 
 
 def _kind(value: object) -> str:

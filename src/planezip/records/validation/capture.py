@@ -5,7 +5,12 @@ from typing import get_args
 from planezip.errors import InputError
 from planezip.records.capture import CODECS, Capture, TensorCapture, WireSizes
 from planezip.records.trace import Precision
-from planezip.records.validation.numbers import check_count, check_ratio, is_count
+from planezip.records.validation.numbers import (
+    check_count,
+    check_operator,
+    check_ratio,
+    is_count,
+)
 from planezip.units import counted
 
 _PRECISIONS: tuple[str, ...] = get_args(Precision)
@@ -26,6 +31,8 @@ def validate_capture(capture: Capture) -> None:
             raise InputError(f"iteration {i} holds no saved activation")
         for j, tensor in enumerate(tensors):
             _check_tensor(tensor, f"tensor {j} of iteration {i}")
+    for index, name in enumerate(capture.op_names):
+        check_operator(name, f"operator {index}")
     # Later iterations may run other operators; a note says so.
     if max(t.op for t in capture.iterations[0]) >= len(capture.op_names):
         raise InputError("iteration 0 holds a tensor of an operator that there isn't")
@@ -36,8 +43,8 @@ def _check_tensor(t: TensorCapture, what: str) -> None:
         raise InputError(
             f"{what} has operator {t.op}, slot {t.slot}, {t.bytes} bytes, stride {t.chunk_stride}"
         )
-    if t.op_name != "input" and "." not in t.op_name:
-        raise InputError(f"{what} comes from {t.op_name!r}, which is no operator's name")
+    if t.op_name != "input":
+        check_operator(t.op_name, f"the operator of {what}")
     for precision in _PRECISIONS:
         sizes = t.sizes.get(precision)  # type: ignore[call-overload]
         if sizes is None:

@@ -1,4 +1,6 @@
-"""Bounds of what is counted: 64-bit integers hold every size, and no ratio is out of this world."""
+"""Bounds of what is counted and named: 64-bit integers hold every size, no ratio is out of this
+world, and every operator is in a namespace.
+"""
 
 from planezip.errors import InputError
 from planezip.units import MOST_BYTES
@@ -22,3 +24,10 @@ def check_ratio(value: float, what: str) -> None:
     """InputError that names `what` unless a codec could have this compression ratio."""
     if not SMALLEST_RATIO <= value <= LARGEST_RATIO:
         raise InputError(f"{what} is {value:g}, which no codec reaches")
+
+
+def check_operator(name: str, what: str) -> None:
+    """InputError that names `what` unless this is a name such as "aten.add.Tensor"."""
+    namespace, dot, operator = name.partition(".")
+    if not (namespace and dot and operator.partition(".")[0]):
+        raise InputError(f"{what} is called {name!r}, which is no operator's name")

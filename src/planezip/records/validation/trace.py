@@ -3,7 +3,7 @@
 from planezip.errors import InputError
 from planezip.records.costs import peak_activation_bytes
 from planezip.records.trace import Op, Storage, Trace
-from planezip.records.validation.numbers import check_count, is_count
+from planezip.records.validation.numbers import check_count, check_operator, is_count
 
 _PHASES = {"forward": 0, "backward": 1, "optimizer": 2}
 
@@ -64,6 +64,7 @@ def _check_order(trace: Trace) -> None:
 def _check_op(index: int, op: Op, ids: range) -> None:
     if op.index != index:
         raise InputError(f"operators are not numbered from 0: operator {index} says {op.index}")
+    check_operator(op.name, f"operator {index}")
     for numbers in (op.reads, op.writes):
         if not all(s in ids for s in numbers):
             raise InputError(f"operator {index} uses a storage that there isn't")
