@@ -63,6 +63,8 @@ class Numbers:
 
     def aware(self) -> int:
         """Configurations of the five models whose plan PlaneZip made with compressed sizes."""
+        if not {m for m, *_, policy in self.row if policy == "planezip"}.issuperset(PAPER_MODELS):
+            raise KeyError("planezip")
         kept = [
             r.kept_plan
             for (m, *_, policy), r in self.row.items()
