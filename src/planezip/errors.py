@@ -26,7 +26,7 @@ class OverBudgetError(PlaneZipError):
         self.smallest_feasible_bytes = smallest_feasible_bytes
         super().__init__(
             f"no plan fits a budget of {budget_bytes} bytes; "
-            f"the smallest feasible budget is {smallest_feasible_bytes} bytes"
+            f"the smallest budget that a plan was found for is {smallest_feasible_bytes} bytes"
         )
 
 

@@ -91,6 +91,7 @@ def test_a_plan_is_set_beside_a_bound(here, succeed):
     arguments = ("plan", "trace.json.gz", "--budget", "50%", "--bound")
     told = json.loads(succeed(*arguments, "--json"))
     assert told["unlimited_s"] <= told["bound_s"] <= told["duration_s"]
+    assert "at most once" in told["bound_class"]  # of what plans it speaks
     assert told["over_bound_pct"] == pytest.approx(100 * (told["duration_s"] / told["bound_s"] - 1))
     assert f"{told['bound_overhead_pct']:.1f}%" in succeed(*arguments)
 

@@ -55,7 +55,7 @@ def test_people_are_told_peak_time_and_bits(file: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--budget", "1KiB"], "the smallest feasible budget is"),
+        (["--budget", "1KiB"], "the smallest budget that a plan was found for is"),
         (["--budget", "some"], "'some' is not a size"),
         (["--budget", "0%"], "'0%' is no share"),
         (["--budget", "x%"], "'x%' is no share"),

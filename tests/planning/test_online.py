@@ -203,3 +203,40 @@ def test_the_checker_refuses_a_replay_of_what_has_not_run():
     early = replace(done.log[2], replay_for=3)
     with pytest.raises(PlanCheckError, match="has not run yet"):
         check_online(trace, UNIT, replace(done, log=(early, *done.log)), {})
+
+
+def holding(trace, *storages):
+    """The trace of a program that holds these storages throughout."""
+    held = (replace(s, evictable=s.id not in storages) for s in trace.storages)
+    return replace(trace, storages=tuple(held))
+
+
+def once(trace):
+    return replace(trace, ops=tuple(replace(op, repeatable=False) for op in trace.ops))
+
+
+@settings(max_examples=150, deadline=None)
+@given(traces(), st.integers(30, 100), RATIOS, st.integers(1, 4))
+def test_what_the_program_holds_or_cannot_repeat_is_left_alone(trace, percent, ratio, part):
+    held = [s.id for s in trace.storages if s.id % part == 0]
+    ops = tuple(replace(op, repeatable=op.index % part != 1) for op in trace.ops)
+    trace = replace(holding(trace, *held), ops=ops)
+    budget = Problem(trace, UNIT).peak_bytes * percent // 100
+    done = run(trace, budget, dict.fromkeys(trace.saved, ratio))
+    if not isinstance(done, PlanOverflowError):
+        assert not {s for s, _ in ways(done)}.intersection(held)
+        replayed = {e.op for e in done.log if isinstance(e, Step) and e.replay_for >= 0}
+        assert all(trace.ops[op].repeatable for op in replayed)
+
+
+@pytest.mark.parametrize("predicted", [None, {}], ids=["drop", "swap"])
+def test_the_checker_refuses_what_the_trace_forbids(predicted):
+    trace = chain_trace([10] * 8, 30, 3)
+    done = run(trace, 61, predicted)
+    left = {s for s, _ in ways(done)}
+    check_online(holding(trace, *set(range(len(trace.storages))) - left), UNIT, done, {})
+    with pytest.raises(PlanCheckError, match="which is not evictable"):
+        check_online(holding(trace, *left), UNIT, done, {})
+    if predicted is None:
+        with pytest.raises(PlanCheckError, match="not repeatable"):
+            check_online(once(trace), UNIT, done, {})

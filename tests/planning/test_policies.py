@@ -90,6 +90,7 @@ def test_a_hopeless_budget_names_the_smallest_that_a_plan_was_found_for():
     with pytest.raises(OverBudgetError) as caught:
         make_plan(planner, policy("planezip"), 5, {}, simulator.run)
     smallest = caught.value.smallest_feasible_bytes
+    assert f"the smallest budget that a plan was found for is {smallest} bytes" in str(caught.value)
     assert best_plan(planner, policy("planezip"), smallest, {}, simulator.run) is not None
     assert 5 < smallest < problem.peak_bytes
 
@@ -205,3 +206,13 @@ def test_letting_replays_keep_what_they_recompute_is_never_slower(trace, name, p
         for keeps in (False, True)
     )
     assert freed is None or kept.predicted_s <= freed.predicted_s
+
+
+def test_a_cost_model_with_compressed_transfers_chooses_from_no_plan_but_its_own():
+    trace = chain_trace([10] * 8, 3, 3)
+    problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
+    compressed = replace(policy("dte"), codec="planezip")
+    ratios = dict.fromkeys(trace.saved, 4.0)
+    budget = problem.peak_bytes // 2
+    plan = best_plan(Planner(problem), compressed, budget, ratios, simulator.run)
+    assert plan.candidate == "cost model"

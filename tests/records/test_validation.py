@@ -11,6 +11,7 @@ from planezip.errors import InputError
 from planezip.records import Plan, Swap, Timeline, Trace, from_json, to_json
 from planezip.records import capture as capture_records
 from planezip.records.measurements import shipped
+from planezip.records.validation import validate
 from traces import traces
 
 HUGE = 1 << 70
@@ -66,6 +67,8 @@ def refused(record, *changes) -> str:
         (("ops", 3, "writes"), [], "before it is written"),
         (("ops", 3, "writes"), [10, 30], "operator 3 writes storage 30 first"),
         (("ops", 16, "phase"), "forward", "was over"),
+        (("ops", 3, "measured_s"), -5.0, "measured duration of operator 3 is -5 s"),
+        (("ops", 3, "measured_s"), 1e308, "measured duration of operator 3"),
         (("saved_by_hooks",), [-1], "saved_by_hooks"),
         (("saved_by_hooks",), [10_000], "saved_by_hooks"),
         (("saved_by_hooks",), [2, 1], "saved_by_hooks"),
@@ -73,6 +76,16 @@ def refused(record, *changes) -> str:
 )
 def test_a_trace_that_no_iteration_leaves_is_refused(trace, path, value, said):
     assert said in refused(trace, (path, value))
+
+
+@pytest.mark.parametrize("measured_s", [float("nan"), float("inf"), -1e-9, 2e6])
+def test_no_operator_takes_less_than_nothing_or_forever(trace, measured_s):
+    odd = tuple(replace(op, measured_s=measured_s) for op in trace.ops)
+    with pytest.raises(InputError, match="the measured duration of operator 0 is"):
+        validate(replace(trace, ops=odd))
+    validate(replace(trace, ops=tuple(replace(op, measured_s=0.5) for op in trace.ops)))
+    with pytest.raises(InputError, match="no operator takes any time"):
+        validate(replace(trace, ops=tuple(replace(op, measured_s=0.0) for op in trace.ops)))
 
 
 def test_a_trace_without_work_or_memory_is_refused(trace):
@@ -133,6 +146,8 @@ STEP = {"op": 0, "into": [], "free": [], "replay_for": -1}
         (("budget_bytes",), -1, "budget is -1"),
         (("budget_bytes",), HUGE, "budget"),
         (("predicted_s",), -1.0, "duration is -1"),
+        (("evaluations",), -1, "plans tried is -1"),
+        (("seed",), -(10**30), "seed is -1"),
         (("ratios",), {}, "storage 1 does not have both"),
         (("ratios",), {"2": 1.5}, "storage 1 does not have both"),
         (("ratios", "1"), 0.0, "ratio of storage 1 is 0"),

@@ -136,6 +136,6 @@ def _plan(bench: "Bench", policy: str, budget_bytes: int) -> "Plan":
         share = math.ceil(1000 * smallest / bench.peak_bytes) / 10
         raise InputError(
             f"policy {policy} has no plan within {budget_bytes} bytes on platform "
-            f"{bench.platform.name}; the smallest feasible budget is {smallest} bytes "
-            f"({share:g}% of the peak)"
+            f"{bench.platform.name}; the smallest budget that a plan was found for is {smallest} "
+            f"bytes ({share:g}% of the peak)"
         ) from None

@@ -1,4 +1,7 @@
-"""A duration that no plan can beat, by linear programming (proof sketch in docs/bound.md)."""
+"""A duration that no plan which the checker accepts can beat, by linear programming.
+
+docs/bound.md says what such plans are and sketches the proof.
+"""
 
 from collections.abc import Mapping
 
@@ -9,12 +12,15 @@ from planezip.planning.relaxation import Relaxation
 def lower_bound_s(problem: Problem, budget_bytes: int, ratios: Mapping[int, float]) -> float:
     """Seconds that an iteration takes at least within the budget, under either semantics.
 
+    It holds for what `check_plan` accepts. Eviction decided online (`run_online`) may take a tensor
+    away in forward and more than once, and can be faster.
+
     Args:
         ratios: saved storage -> ratio that its transfers have; left-out ones count as 1.
 
     Returns:
         A lower bound of any plan's simulated duration with these ratios; infinite if there is no
-        plan at all.
+            such plan.
 
     Raises:
         InputError: scipy is not installed.

@@ -7,6 +7,7 @@ operator finds the values that it read in the traced iteration or the plan is wr
 from collections.abc import Mapping
 
 from planezip.errors import PlanCheckError
+from planezip.planning.eviction_checker import check_actions, check_residence, check_stays
 from planezip.records import Plan, Platform, Step, Swap, Trace, op_seconds
 from planezip.records.trace import BUDGETED_KINDS
 
@@ -16,15 +17,19 @@ Value = tuple[int, int]
 def check_plan(trace: Trace, platform: Platform, plan: Plan) -> int:
     """Prove replay dependencies, the budget, and (where promised) the deadlines of both queues.
 
+    So are the plan's actions: nothing leaves that it keeps or that the trace says cannot leave, and
+    the plan is one of those for which the bound holds (docs/bound.md).
+
     Returns:
         The largest activation memory in bytes, every swap taken as complete in time.
 
     Raises:
         PlanCheckError: names the rule, the step and the storage.
     """
-    _check_actions(trace, plan)
-    _check_stays(trace, plan)
+    check_actions(trace, plan)
+    check_stays(trace, plan)
     peak_bytes = _Interpreter(trace, platform, plan).run()
+    check_residence(trace, plan)
     if plan.meets_deadlines:
         _check_deadlines(trace, platform, plan)
     return peak_bytes
@@ -37,9 +42,9 @@ class _Interpreter:
         self.sizes = [s.bytes_at(platform.precision) for s in storages]
         self.home = [s.id for s in storages]  # the storage whose versions a buffer can hold
         self.reads, self.writes = _values(trace)
-        read = {s for op in trace.ops if not op.is_view for s in op.reads}
+        used = {s for op in trace.ops if not op.is_view for s in (*op.reads, *op.writes)}
         self.holds: dict[int, Value] = {
-            s.id: (s.id, 0) for s in trace.storages if s.kind == "input" and s.id in read
+            s.id: (s.id, 0) for s in trace.storages if s.kind == "input" and s.id in used
         }
         self.away: set[int] = set()
 
@@ -83,6 +88,8 @@ class _Interpreter:
                 _fail(f"step {index} does not write to its own storages")
             if step.replay_for >= 0 and op.phase != "forward":
                 _fail(f"step {index} replays an operator that is not of the forward pass")
+            if step.replay_for >= 0 and not op.repeatable:
+                _fail(f"step {index} replays an operator that is not repeatable ({op.name})")
 
     def _check_swaps(self) -> None:
         last = len(self.plan.steps)
@@ -142,47 +149,6 @@ def _values(
         for s in op.writes:
             version[s] = version.get(s, 0) + 1
     return reads, writes
-
-
-def _check_actions(trace: Trace, plan: Plan) -> None:
-    """What the plan says it does is what its steps do."""
-    if set(plan.actions) != set(trace.saved):
-        _fail("the plan does not decide about exactly the saved activations")
-    swapped = {w.storage for w in plan.swaps}
-    said = {s for s, action in plan.actions.items() if action == "swap"}
-    if swapped != said or len(swapped) != len(plan.swaps):
-        _fail(f"swapped storages {sorted(swapped ^ said)} are not what the actions say")
-    replayed = {step.replay_for for step in plan.steps if step.replay_for >= 0}
-    dropped = {s for s, action in plan.actions.items() if action == "drop"}
-    if not replayed <= dropped:
-        _fail(f"storages {sorted(replayed - dropped)} are replayed but not dropped")
-
-
-def _check_stays(trace: Trace, plan: Plan) -> None:
-    """What a replay recomputes for another tensor stays where the plan says so, and only there."""
-    dropped = {s for s, action in plan.actions.items() if action == "drop"}
-    stays = set(plan.stays)
-    if not stays <= dropped:
-        _fail(f"storages {sorted(stays - dropped)} stay after replays but are not dropped")
-    forward = [op for op in trace.ops if op.phase == "forward"]
-    last_writer = {s: op.index for op in forward for s in op.writes}
-    unused, own_steps, replayed = set(dropped), 0, dict[int, list[int]]()
-    for step in plan.steps:
-        op = trace.ops[step.op]
-        if step.replay_for >= 0:
-            for s in dropped.intersection(step.into):
-                if last_writer.get(s) == step.op:
-                    replayed.setdefault(s, []).append(own_steps)
-            continue
-        first_used = unused.intersection(op.reads) if op.phase != "forward" else set()
-        unused -= first_used
-        for s in first_used:
-            times = replayed.get(s, [])
-            if s in stays and len(times) > 1:
-                _fail(f"storage {s} stays but is replayed {len(times)} times before its first use")
-            if s not in stays and own_steps not in times:
-                _fail(f"storage {s} stays after another one's replay, which the plan does not say")
-        own_steps += 1
 
 
 def _check_deadlines(trace: Trace, platform: Platform, plan: Plan) -> None:

@@ -25,10 +25,13 @@ class EvictionScores:
         optimizer_start = sum(op.phase != "optimizer" for op in problem.ops)
         # Autograd tells at once what it saves. What the optimizer touches is left alone: after it
         # the weights are others, and a replay would not find the values that it found before.
+        # Nor does what the program itself holds throughout leave.
         self._copy_s = {
             s: _copy_s(problem, s, ratios)
             for s in problem.trace.saved
-            if problem.bytes[s] and problem.uses[s][-1] < optimizer_start
+            if problem.bytes[s]
+            and problem.trace.storages[s].evictable
+            and problem.uses[s][-1] < optimizer_start
         }
         self._recompute_s: dict[int, float] = {}
         self._dependants: dict[int, set[int]] = {s: set() for s in problem.uses}

@@ -45,6 +45,8 @@ class _Contents:
         self.reads, self.after = _values(trace)
         self.holds: dict[int, Value] = {s: (s, 0) for s in _batch(trace)}
         self.host: dict[int, Value] = {}
+        own = [op for op in trace.ops if not op.is_view]
+        self.last = {s: op.index for op in own for s in (*op.reads, *op.writes)}
         self.done = -1  # the latest operator that ran for itself
 
     def check(self) -> None:
@@ -62,6 +64,7 @@ class _Contents:
         _require(own == traced, "not every operator of the trace ran once, in order")
 
     def _depart(self, entry: Departure) -> None:
+        self._leave(entry.storage, f"{entry}")
         value = self.holds.pop(entry.storage, None)
         if value is None:
             raise PlanCheckError(f"{entry} was not there")
@@ -76,6 +79,10 @@ class _Contents:
             _require(step.into == op.writes, f"{step} does not write to its own storages")
             self.done = max(self.done, step.op)
         _require(step.op <= self.done, f"{step} replays what has not run yet")
+        if step.replay_for >= 0:
+            _require(op.repeatable, f"{step} replays what is not repeatable")
+            for b in step.into:
+                self._leave(b, f"{step}")
         for value in self.reads[step.op]:
             _require(value in self.holds.values(), f"{step} does not find {value}")
         for s, b in zip(op.writes, step.into, strict=True):
@@ -88,7 +95,15 @@ class _Contents:
                 _require(found == (s, version - 1), f"{step} updates {found} in place")
             self.holds[b] = value
         for b in step.free:
+            self._leave(b, f"{step}")
             _require(self.holds.pop(b, None) is not None, f"{step} frees {b}, which is not there")
+
+    def _leave(self, buffer: int, what: str) -> None:
+        """A buffer loses its contents; what the trace says cannot leave must have no use left."""
+        if buffer < len(self.trace.storages) and self.done < self.last.get(buffer, -1):
+            s = self.trace.storages[buffer]
+            may = s.evictable or s.kind not in BUDGETED_KINDS
+            _require(may, f"{what} takes away storage {buffer}, which is not evictable")
 
 
 class _Times:
@@ -200,8 +215,8 @@ def _values(trace: Trace) -> tuple[list[list[Value]], list[dict[int, Value]]]:
 
 
 def _batch(trace: Trace) -> set[int]:
-    read = {s for op in trace.ops if not op.is_view for s in op.reads}
-    return {s.id for s in trace.storages if s.kind == "input" and s.id in read}
+    used = {s for op in trace.ops if not op.is_view for s in (*op.reads, *op.writes)}
+    return {s.id for s in trace.storages if s.kind == "input" and s.id in used}
 
 
 def _peak_bytes(changes: list[tuple[float, int]]) -> int:

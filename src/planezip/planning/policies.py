@@ -87,7 +87,7 @@ def best_plan(
 ) -> Plan | None:
     """The fastest of the policy's candidates under `ratios`, or None if none fits the budget.
 
-    Where transfers are compressed, BW's plan is a candidate as well.
+    Where a portfolio's transfers are compressed, BW's plan is a candidate as well.
 
     Args:
         ratios: saved storage -> predicted compression ratio; left-out ones count as 1. A policy
@@ -106,7 +106,7 @@ def best_plan(
         for recipe in chosen.recipes(one, used)
     )
     found = [p for p in plans if p]
-    if chosen.codec:
+    if chosen.codec and chosen.recipes is portfolio:
         found += _unaware(planner, budget_bytes, used, simulate)
     best = min(found, key=lambda p: p.predicted_s, default=None)
     if chosen.searches:
@@ -146,7 +146,7 @@ def make_plan(
     simulate: Simulate,
     effort: Effort = DEFAULT_EFFORT,
 ) -> Plan:
-    """As `best_plan`, but raises OverBudgetError with the smallest feasible budget.
+    """As `best_plan`, but raises OverBudgetError with the smallest budget found to fit.
 
     The heuristics are not monotone: where they find nothing for this budget but something for a
     smaller one, the plan is that of the smaller budget.

@@ -12,7 +12,7 @@ import numpy as np
 
 from planezip.planning.linear import Rows
 from planezip.planning.problem import Problem
-from planezip.planning.replay import ReplayCosts, bits
+from planezip.planning.replay import NotReplayableError, ReplayCosts, replay_positions
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
 Seconds = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -56,6 +56,7 @@ class Relaxation:
     ) -> None:
         self.problem, self.budget_bytes = problem, budget_bytes
         self._positions_held, self._shared = positions, shared
+        self._rerun: dict[int, int] = {}  # position -> its variable
         self.candidates = list(problem.candidates.values())
         count = len(self.candidates)
         self.rows = Rows()
@@ -80,7 +81,10 @@ class Relaxation:
         """The fractions with the least time of replays and stalls together."""
         for k in range(len(self.candidates)):
             self.rows.at_most([self.swap[k], self.drop[k]], [1.0, 1.0], 1.0)
-        self._run_again()
+        if self._shared:
+            self._run_again()
+        else:
+            self._run_again_alone()
         for position in self._positions():
             self._hold(int(position))
         optimum = self.rows.minimize([self.stall, self.replay])
@@ -88,21 +92,31 @@ class Relaxation:
 
     def _run_again(self) -> None:
         """What a dropped tensor is recomputed from runs once more, whoever else is dropped."""
-        costs = ReplayCosts(self.problem)
-        rerun: dict[int, int] = {}
-        alone: dict[int, float] = {}
+        paid: dict[int, float] = {}  # variable -> seconds of replays
         for k, c in enumerate(self.candidates):
-            if not costs.can_drop(c.storage):
+            positions = _least_replay(self.problem, c.storage)
+            if positions is None:
                 self.rows.at_most([self.drop[k]], [1.0], 0.0)
                 continue
-            if not self._shared:
-                alone[self.drop[k]] = costs.seconds(c.storage)
-                continue
-            for p in bits(costs.positions[c.storage]):
-                if p not in rerun:
-                    (rerun[p],) = self.rows.variables(1)
-                self.rows.at_most([self.drop[k], rerun[p]], [1.0, -1.0], 0.0)
-        paid = alone or {rerun[p]: self.problem.seconds[p] for p in rerun}
+            for p in positions:
+                if p not in self._rerun:
+                    (self._rerun[p],) = self.rows.variables(1)
+                    paid[self._rerun[p]] = self.problem.seconds[p]
+                self.rows.at_most([self.drop[k], self._rerun[p]], [1.0, -1.0], 0.0)
+        self._pay(paid)
+
+    def _run_again_alone(self) -> None:
+        """Every dropped tensor pays its own replay, as if it were dropped alone."""
+        costs = ReplayCosts(self.problem)
+        paid: dict[int, float] = {}
+        for k, c in enumerate(self.candidates):
+            if costs.can_drop(c.storage):
+                paid[self.drop[k]] = costs.seconds(c.storage)
+            else:
+                self.rows.at_most([self.drop[k]], [1.0], 0.0)
+        self._pay(paid)
+
+    def _pay(self, paid: Mapping[int, float]) -> None:
         self.rows.at_most([*paid, self.replay], [*paid.values(), -1.0], 0.0)
 
     def _positions(self) -> Indices:
@@ -138,6 +152,26 @@ class Relaxation:
 
     def _fit(self, absent: Indices, copy_s: Seconds, slack: list[int], window_s: float) -> None:
         self.rows.at_most([*absent, *slack], [*copy_s, *(-1.0 for _ in slack)], window_s)
+
+
+def _least_replay(problem: Problem, t: int) -> list[int] | None:
+    """What runs again in every plan that drops t, ascending; None if none can drop it.
+
+    Replays come after the forward pass and read what it left: the last version of what is used
+    later on, candidate or not, and the batch.
+    """
+
+    def readable(storage: int, version: int) -> bool:
+        used_later = problem.uses[storage][-1] >= problem.backward_start
+        return version == problem.forward_version[storage] and (used_later or version == 0)
+
+    last = problem.forward_version[t]
+    if last == 0:
+        return None
+    try:
+        return replay_positions(problem, [(t, last)], readable)[0]
+    except NotReplayableError:
+        return None
 
 
 def _some(times: Seconds) -> Seconds:

@@ -79,7 +79,7 @@ def _memory_changes(
         s
         for op in trace.ops
         if not op.is_view
-        for s in op.reads
+        for s in (*op.reads, *op.writes)
         if trace.storages[s].kind == "input"
     }
     changes += [(0.0, sizes[s]) for s in resident]

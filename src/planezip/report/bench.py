@@ -86,7 +86,7 @@ class Bench:
         return self._plans[key]
 
     def make_plan(self, policy_name: str, budget_bytes: int) -> Plan:
-        """The policy's plan; OverBudgetError names the smallest feasible budget if it has none."""
+        """The policy's plan; OverBudgetError names the smallest budget found to fit."""
         chosen = policy(policy_name)
         ratios = self.ratios(chosen.codec, 0)
         return make_plan(

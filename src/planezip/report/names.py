@@ -56,3 +56,9 @@ def model_title(model: str) -> str:
 def platform_title(platform: Platform) -> str:
     """A platform with what distinguishes it."""
     return f"Platform {platform.name}: {platform.gpu}, {PRECISIONS[platform.precision]}"
+
+
+BOUND_CLASS = (
+    "It holds for plans that take an activation away at most once, between its uses in forward and "
+    "those in backward (docs/bound.md), not for eviction decided online."
+)

@@ -96,7 +96,7 @@ class Study(Measurements):
         return [self._rows[task] for task in tasks if task in self._rows]
 
     def bounds_pct(self, tasks: Sequence[Task]) -> dict[Task, float | None]:
-        """Overhead that no plan with a task's transfers is below; None if there is no plan at all.
+        """The bound of the overhead with a task's transfers; None if no plan of its class fits.
 
         Tasks that share workload, platform, budget and codec share the bound.
         """

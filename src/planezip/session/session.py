@@ -98,7 +98,7 @@ class Session:
         """Begin a forward pass.
 
         Raises:
-            OverBudgetError: what was profiled fits no plan; it names the smallest budget that does.
+            OverBudgetError: no plan fits; it names the smallest budget that one was found for.
         """
         stack = _stack()
         if not self.enabled or not torch.is_grad_enabled():

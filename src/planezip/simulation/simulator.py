@@ -20,7 +20,7 @@ class Simulator:
             for s in trace.storages
         ]
         # The batch is there from the beginning, if anything computes with it.
-        used = {s for op in trace.ops if not op.is_view for s in op.reads}
+        used = {s for op in trace.ops if not op.is_view for s in (*op.reads, *op.writes)}
         self.batch = [s.id for s in trace.storages if s.kind == "input" and s.id in used]
 
     def run(self, plan: Plan, ratios: Mapping[int, float], detail: bool = False) -> Timeline:

@@ -9,6 +9,8 @@ from planezip.units import MOST_BYTES
 # single byte at most a padded block with its tags.
 SMALLEST_RATIO, LARGEST_RATIO = 1 / 1024, 2048.0
 
+LONGEST_S = 1e6  # of a single operator: eleven days
+
 
 def is_count(value: int) -> bool:
     return 0 <= value <= MOST_BYTES
@@ -18,6 +20,12 @@ def check_count(value: int, what: str, at_least: int = 0) -> None:
     """InputError that names `what` unless it is between `at_least` and 2^63 - 1."""
     if not at_least <= value <= MOST_BYTES:
         raise InputError(f"{what} is {value}")
+
+
+def check_seconds(value: float, what: str, at_most: float = LONGEST_S) -> None:
+    """InputError that names `what` unless it is a duration of at most so many seconds."""
+    if not 0 <= value <= at_most:
+        raise InputError(f"{what} is {value:g} s")
 
 
 def check_ratio(value: float, what: str) -> None:

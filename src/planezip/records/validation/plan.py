@@ -15,6 +15,8 @@ from planezip.records.validation.numbers import check_count, check_ratio, is_cou
 def validate_plan(plan: Plan) -> None:
     """InputError names the first step, swap or storage that cannot be."""
     check_count(plan.budget_bytes, "the budget")
+    check_count(plan.evaluations, "the number of plans tried")
+    check_count(plan.seed, "the seed")
     _check_seconds(plan.predicted_s, "the predicted duration")
     if plan.ratios.keys() != plan.actions.keys():
         odd = min(plan.ratios.keys() ^ plan.actions.keys())

@@ -3,7 +3,12 @@
 from planezip.errors import InputError
 from planezip.records.costs import peak_activation_bytes
 from planezip.records.trace import Op, Storage, Trace
-from planezip.records.validation.numbers import check_count, check_operator, is_count
+from planezip.records.validation.numbers import (
+    check_count,
+    check_operator,
+    check_seconds,
+    is_count,
+)
 
 _PHASES = {"forward": 0, "backward": 1, "optimizer": 2}
 
@@ -21,6 +26,8 @@ def validate_trace(trace: Trace) -> None:
         raise InputError("saved_by_hooks does not hold ids of storages, ascending")
     if not any(op.writes for op in trace.ops):
         raise InputError("no operator writes anything")
+    if all(op.measured_s == 0.0 for op in trace.ops if not op.is_view):
+        raise InputError("no operator takes any time")
     if not peak_activation_bytes(trace, "bf16"):
         raise InputError("no operator uses any activation memory")
 
@@ -75,3 +82,5 @@ def _check_op(index: int, op: Op, ids: range) -> None:
             f"operator {index} has {op.flops} flops, {op.fp32_bytes} bytes of FP32 and "
             f"{op.other_bytes} others"
         )
+    if op.measured_s is not None:
+        check_seconds(op.measured_s, f"the measured duration of operator {index}")

@@ -1,4 +1,4 @@
-"""How far every policy is from a bound that no plan can beat (docs/bound.md)."""
+"""How far every policy is from a bound that no plan of its class can beat (docs/bound.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.artefacts.fig4 import at_every_budget
 from planezip.report.grid import Grid, number
+from planezip.report.names import BOUND_CLASS
 from planezip.report.names import POLICIES as TITLES
 from planezip.report.study import Study
 
@@ -20,8 +21,8 @@ class Distance:
 
     Attributes:
         overhead_pct: over unlimited memory; None if the policy has no plan.
-        bound_pct: overhead over unlimited memory that no plan is below with these ratios; None if
-            no plan of any kind fits the budget.
+        bound_pct: overhead over unlimited memory that no plan of its class is below with these
+            ratios; None if none fits the budget.
         over_bound_pct: by how many percent the iteration is longer than the bound.
     """
 
@@ -70,11 +71,11 @@ def _grid(rows: Sequence[Distance]) -> Grid:
                     [f"{name} {budget:g}%", TITLES[policy]] + [number(_mean(v), 1) for v in values]
                 )
     return Grid(
-        "Mean overhead in % beside a bound that no plan beats",
+        "Mean overhead in % beside a lower bound",
         ("budget", "policy", "overhead", "bound", "over the bound"),
         lines,
         words=2,
-        note="The bound of a policy is that of all plans with its transfers.",
+        note=f"The bound of a policy is that of all plans with its transfers. {BOUND_CLASS}",
     )
 
 
