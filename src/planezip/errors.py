@@ -44,5 +44,14 @@ class PlanOverflowError(PlaneZipError):
         super().__init__(f"step {step} needs {needed_bytes} bytes of a budget of {budget_bytes}")
 
 
+class WorkerError(PlaneZipError):
+    """A worker process ended before its work did: something outside of it ended it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a worker process was ended, perhaps memory ran out; use fewer processes: --jobs 1"
+        )
+
+
 class PlanCheckError(PlaneZipError):
     """The independent checker found a plan or timeline that breaks a rule; a planner's bug."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from planezip.cli.inputs import refuse_to_share
+from planezip.errors import PlanOverflowError, WorkerError
 from planezip.records import (
     Plan,
     Timeline,
@@ -18,6 +19,7 @@ from planezip.records import (
     save,
     to_json,
 )
+from planezip.report.bench import Bench
 
 
 @pytest.fixture
@@ -229,12 +231,60 @@ def test_a_plan_for_something_else_is_named(here, succeed, refuse):
 def test_a_plan_that_breaks_a_rule_is_not_simulated(here, succeed, refuse):
     succeed("plan", "trace.json.gz", "--budget", "50%", "-o", "plan.json")
     plan = load("plan.json", Plan)
-    save("odd.json", edited(plan, Plan, steps=plan.steps[1:]))
-    refuse("simulate", "trace.json.gz", "odd.json")
-    save("odd.json", edited(plan, Plan, budget_bytes=plan.budget_bytes // 4))
-    refuse("simulate", "trace.json.gz", "odd.json")
-    save("odd.json", edited(plan, Plan, platform="C"))
-    assert "'C'" in refuse("simulate", "trace.json.gz", "odd.json")
+    for changes, said in (
+        ({"steps": plan.steps[1:]}, "does not run every operator"),
+        ({"budget_bytes": plan.budget_bytes // 4}, f"a budget of {plan.budget_bytes // 4}"),
+        ({"swaps": []}, "are not what the actions say"),
+    ):
+        save("odd.json", edited(plan, Plan, **changes))
+        line = refuse("simulate", "trace.json.gz", "odd.json")
+        assert line.startswith("planezip: odd.json was made for another trace, or was changed")
+        assert said in line
+        assert line.endswith("make a new one with `planezip plan`\n")
+    for changes in ({"platform": "C"}, {"policy": "C"}):
+        save("odd.json", edited(plan, Plan, **changes))
+        line = refuse("simulate", "trace.json.gz", "odd.json")
+        assert line.startswith("planezip: odd.json: unknown p")
+        assert "'C'" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "plan.json was made for another trace, or was changed since: step 3 needs 9 bytes"),
+        (("--capture", "capture.json"), "the ratios of capture.json: step 3 needs 9 bytes"),
+        (("--ratios", "paper"), "the ratios of the paper's Table III: step 3 needs 9 bytes"),
+    ],
+)
+def test_a_plan_that_overflows_is_named_with_what_to_do(
+    here, succeed, refuse, monkeypatch, options, said
+):
+    def overflow(*arguments, **options):
+        raise PlanOverflowError(3, 9, 8)
+
+    succeed("plan", "trace.json.gz", "--budget", "50%", "-o", "plan.json")
+    monkeypatch.setattr(Bench, "run", overflow)
+    line = refuse("simulate", "trace.json.gz", "plan.json", *options)
+    assert said in line
+    assert "plan with those ratios" in line if options else "`planezip plan`" in line
+
+
+@pytest.mark.parametrize("bad", ["/proc/x/y", "/dev/full"])
+def test_both_files_of_a_simulation_are_written_or_neither(here, succeed, refuse, bad):
+    succeed("plan", "trace.json.gz", "--budget", "50%", "-o", "plan.json")
+    for options in (("-o", "new", "--perfetto", bad), ("-o", bad, "--perfetto", "new")):
+        assert bad in refuse("simulate", "trace.json.gz", "plan.json", *options)
+        assert not (here / "new").exists()
+
+
+def test_what_is_asked_for_twice_is_reported_once(here, succeed):
+    twice = ("--platform", "B") * 2 + ("--budget", 70.00001, "--budget", 50, "--budget", 70.00002)
+    told = json.loads(succeed("report", "trace.json.gz", "-o", "out", *twice, "--json"))
+    rows = [(row["platform"], row["budget_pct"], row["policy"]) for row in told["overheads"]]
+    assert len(rows) == len(set(rows)) == 2 * 6
+    assert {budget for _, budget, _ in rows} == {70.00001, 50.0}
+    ids = re.findall(r'\bid="([^"]*)"', (here / "out/report.html").read_text())
+    assert len(ids) == len(set(ids)) >= 2
 
 
 def test_a_capture_of_another_model_is_named(here, refuse, capture):
@@ -257,6 +307,7 @@ def test_a_budget_larger_than_any_size_is_named(here, refuse, budget):
     "arguments",
     [
         ("report", "trace.json.gz", "-o", "out", "--budget", "nan"),
+        ("plan", "trace.json.gz", "--policy", "planezip+", "--budget", "50%", "--seconds", "nan"),
         ("capture", "resnet50", "--seed", "-1"),
         ("capture", "resnet50", "--seed", 10**22),
         ("capture", "resnet50", "--warmup-steps", 10**22),
@@ -291,3 +342,19 @@ def test_the_name_does_not_say_whether_a_record_is_compressed(here, succeed, com
     (here / "plain.json.gz").write_bytes(gzip.decompress((here / "trace.json.gz").read_bytes()))
     for name in ("trace.json", "plain.json.gz"):
         assert "toynet" in succeed(command, name, *options)
+
+
+def test_a_worker_that_was_killed_is_told_in_one_line(here, planezip, monkeypatch):
+    def killed(*arguments):
+        raise WorkerError
+
+    monkeypatch.setattr("planezip.report.evaluate.spread", killed)
+    result = planezip("report", "trace.json.gz", "--jobs", 2, "-o", "out")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "planezip: a worker process was ended, perhaps memory ran out; "
+        "use fewer processes: --jobs 1\n"
+    )
+    assert not (here / "out").exists()
+    succeed_alone = planezip("report", "trace.json.gz", "--jobs", 1, "-o", "out")
+    assert succeed_alone.exit_code == 0

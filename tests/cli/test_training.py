@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from safetensors.numpy import save_file
 import planezip as library
 from planezip.cli.main import COMMANDS
 from planezip.records import Capture, Trace, load, measurements, save
+from planezip.session import Session
 from planezip.workloads import registry
 from tinynet import tinynet
 from tinytext import tinytext
@@ -195,21 +197,25 @@ def test_an_interrupted_demo_leaves_only_whole_files(here, tiny, planezip, monke
 
 
 def examples(name: str) -> list[str]:
-    epilog = import_module(f"planezip.cli.{name}").command.epilog
+    epilog = import_module(f"planezip.cli.{name.replace('-', '_')}").command.epilog
     return re.findall(r"^ +planezip (.*)$", epilog, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_examples_in_the_help_work(
-    here, tiny, succeed, photographs, book, name, monkeypatch, trace
+    here, tiny, succeed, photographs, book, name, monkeypatch, trace, capture
 ):
     monkeypatch.setattr(measurements, "PAPER_MODELS", ("resnet50",))
     monkeypatch.setattr(measurements, "OTHER_MODELS", ("llama",))
-    save(
-        here / "measured" / "resnet50" / "trace.json.gz", replace(trace, model="resnet50", batch=16)
-    )
     own = measurements.Measurements(here / "measured")
+    for model in ("resnet50", "densenet121"):
+        save(own.path(model, "trace"), replace(trace, model=model, batch=16))
+    save(own.path("densenet121", "trained"), replace(capture, model="densenet121"))
     monkeypatch.setattr(measurements, "shipped", lambda: own)
+    if name in ("run", "train-demo"):  # no activation of these networks is worth a copy
+        monkeypatch.setattr("planezip.cli.running.Session", partial(Session, min_bytes=0))
+    if name == "run":  # nor can they do with half of the memory
+        monkeypatch.setattr("planezip.cli.running._share", {"50%": 1.0}.get)
     if name in ("plan", "inspect", "report"):
         succeed("trace", "resnet50", "-o", "trace.json.gz")
     if name == "report":

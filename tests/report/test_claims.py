@@ -104,6 +104,7 @@ def test_what_cannot_be_computed_is_empty():
     found = {r.claim: r.value for r in rows if r.platform in ("B", "both")}
     assert found["gpt2_bw_pct"] == 20.0
     assert found["removed_pct"] is found["zvc_ratio"] is found["near_bw_pct"] is None
+    assert found["aware_plans"] is None  # of 70, it says
     assert all("–" in line for line in ARTEFACTS["claims"].grid(rows).rows[:4])
 
 
@@ -114,3 +115,9 @@ def test_mean_ratios_are_those_of_figure_3(monkeypatch):
     fake = replace(ARTEFACTS["fig3"], rows=lambda study: ratios)
     monkeypatch.setattr(claim_numbers, "FIG3", fake)
     assert Numbers(FakeStudy()).geomean == {"zvc": 1.25}
+
+
+def test_what_was_not_measured_leaves_its_rows_empty(study):
+    found = {r.claim: r.value for r in ARTEFACTS["claims"].rows(study)}
+    assert found["gpt2_bw_pct"] is not None
+    assert found["densenet_bw_pct"] is found["stall_pct"] is found["aware_plans"] is None

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from planezip.errors import WorkerError
 from planezip.report import processes
 from planezip.report.processes import spread
 
@@ -55,6 +56,14 @@ def test_an_interrupt_waits_until_the_processes_are_started():
     assert reached == ["the end"]
     assert signal.getsignal(signal.SIGINT) is handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@pytest.mark.parametrize("unlucky", [0, 3])
+def test_a_worker_that_is_killed_is_told_with_what_to_do(unlucky):
+    signals = [signal.SIGCHLD] * 4  # is ignored
+    signals[unlucky] = signal.SIGKILL
+    with pytest.raises(WorkerError, match="perhaps memory ran out; use fewer processes: --jobs"):
+        list(spread(signal.raise_signal, signals, workers=2))
 
 
 def test_workers_end_with_their_parent(tmp_path):

@@ -24,6 +24,7 @@ WARMUP_STEPS = 8
     help="Write everything there.",
 )
 @options.captures(warmup_steps=WARMUP_STEPS)
+@options.jobs
 @options.as_json
 def command(
     folder: Path,
@@ -33,6 +34,7 @@ def command(
     pretrained: bool,
     warmup_steps: int,
     seed: int,
+    jobs: int | None,
     as_json: bool,
 ) -> None:
     """Trace ResNet-50, compress its activations, plan and simulate, and write a report.
@@ -56,7 +58,6 @@ def command(
         chosen = CaptureOptions(batch, 3, source, pretrained, warmup_steps, seed)
         capture = capture_model(MODEL, chosen)
         save(folder / "capture.json.gz", capture)
-        made, files = make_report(
-            trace, capture, [platform(name) for name in PAPER_PLATFORMS], BUDGETS_PCT, folder
-        )
+        platforms = [platform(name) for name in PAPER_PLATFORMS]
+        made, files = make_report(trace, capture, platforms, BUDGETS_PCT, folder, jobs=jobs)
     print_report(made, [*files, folder / "trace.json.gz", folder / "capture.json.gz"], as_json)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planezip.errors import InputError
-from planezip.records import Capture, Plan, Trace, fits, load
+from planezip.errors import InputError, PlanCheckError, PlaneZipError
+from planezip.records import Capture, Plan, Trace, fits, load, platform
 from planezip.units import MOST_BYTES, parse_bytes
 
 if TYPE_CHECKING:
@@ -45,11 +45,35 @@ def read_source(
 
 
 def read_plan(source: Path, trace: Trace) -> Plan:
-    """A plan whose numbers all mean something in the trace."""
+    """A plan that the independent checker lets pass for the trace.
+
+    Raises:
+        InputError: names the file, and what is wrong with it or with the plan.
+    """
+    from planezip.planning import check_plan
+    from planezip.report.variants import variant
+
     plan = load(source, Plan)
-    if not fits(plan, trace):
-        raise InputError(f"{source} was made for another trace, or is damaged")
+    try:
+        on = platform(plan.platform)
+        variant(plan.policy)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
+    try:
+        if not fits(plan, trace):
+            raise PlanCheckError("it names what the trace does not have")
+        check_plan(trace, on, plan)
+    except PlanCheckError as error:
+        raise unusable_plan(source, error) from None
     return plan
+
+
+def unusable_plan(source: Path, error: PlaneZipError) -> InputError:
+    """What to tell of a plan that breaks a rule; the planners make none that does."""
+    return InputError(
+        f"{source} was made for another trace, or was changed since: {error}; "
+        "make a new one with `planezip plan`"
+    )
 
 
 def refuse_to_share(outputs: Mapping[str, Path | None], *inputs: str | Path | None) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +35,17 @@ class NamedPath(click.Path):
 
 
 NAMED_PATH = NamedPath(path_type=Path)
+
+
+class Number(click.FloatRange):
+    """A range that holds numbers only: click lets "nan" pass any."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -49,7 +49,7 @@ MOST_EVALUATIONS = 1_000_000_000
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(0),
+    type=options.Number(0),
     default=2.0,
     show_default=True,
     help="Stop planezip+'s search after so long.",

@@ -1,23 +1,12 @@
 """planezip report"""
 
 import os
-from math import isnan
 from pathlib import Path
 from typing import Any
 
 import click
 
 from planezip.cli import options
-
-
-class Percentage(click.FloatRange):
-    """A range that holds numbers only: click lets "nan" pass any."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if isnan(number):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
 
 
 @click.command(
@@ -35,7 +24,7 @@ class Percentage(click.FloatRange):
 @click.option(
     "--budget",
     "budgets",
-    type=Percentage(0, 100, min_open=True),
+    type=options.Number(0, 100, min_open=True),
     multiple=True,
     metavar="PERCENT",
     help="Percentage of the peak without eviction; repeatable.  [default: 90 70 50 30]",
@@ -48,6 +37,7 @@ class Percentage(click.FloatRange):
 )
 @options.model
 @options.measurements
+@options.jobs
 @click.option(
     "-o",
     "--output",
@@ -66,6 +56,7 @@ def command(
     policy: str,
     model: str | None,
     measurements: Path | None,
+    jobs: int | None,
     folder: Path | None,
     as_json: bool,
 ) -> None:
@@ -81,8 +72,11 @@ def command(
     from planezip.records.measurements import OTHER_MODELS, PAPER_MODELS
 
     policy_named(policy)
+    names = tuple(dict.fromkeys(names))
+    budgets = _told_apart(budgets)
     if os.path.isdir(source) and source not in (*PAPER_MODELS, *OTHER_MODELS):
-        _refuse("of a folder", {"-o": folder, "--capture": capture_file, "--budget": budgets})
+        given = {"-o": folder, "--capture": capture_file, "--budget": budgets, "--jobs": jobs}
+        _refuse("of a folder", given)
         _report_folder(Path(source), measurements, ratios, model, names, policy, as_json)
         return
     _refuse("of a trace", {"--model": model, "--measurements": measurements})
@@ -91,7 +85,15 @@ def command(
             f"{source} is no folder to show; for a report on a trace or model, "
             "say with -o FOLDER where to write it"
         )
-    _report_trace(source, capture_file, ratios, names, budgets, policy, folder, as_json)
+    _report_trace(source, capture_file, ratios, names, budgets, policy, jobs, folder, as_json)
+
+
+def _told_apart(budgets_pct: tuple[float, ...]) -> tuple[float, ...]:
+    """Without those that would be printed like an earlier one."""
+    first: dict[str, float] = {}
+    for budget in budgets_pct:
+        first.setdefault(f"{budget:g}", budget)
+    return tuple(first.values())
 
 
 def _refuse(what: str, given: dict[str, Any]) -> None:
@@ -107,6 +109,7 @@ def _report_trace(
     names: tuple[str, ...],
     budgets: tuple[float, ...],
     policy: str,
+    jobs: int | None,
     folder: Path,
     as_json: bool,
 ) -> None:
@@ -121,7 +124,7 @@ def _report_trace(
     with_ratios = read_source(capture_file, ratios, record)
     with writable_folder(folder):
         made, files = make_report(
-            record, with_ratios, platforms, budgets or BUDGETS_PCT, folder, policy
+            record, with_ratios, platforms, budgets or BUDGETS_PCT, folder, policy, jobs
         )
     print_report(made, files, as_json)
 

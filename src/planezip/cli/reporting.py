@@ -21,10 +21,11 @@ def make_report(
     budgets_pct: Sequence[float],
     folder: Path,
     policy: str = "planezip",
+    jobs: int | None = None,
 ) -> tuple[Contents, list[Path]]:
     """Evaluate all policies and write everything; returns the files, the page first."""
     with stage("plan and simulate") as advance:
-        made = contents(trace, source, platforms, budgets_pct, advance)
+        made = contents(trace, source, platforms, budgets_pct, advance, jobs)
     with stage("write tables, plots and page"):
         files = write_report(folder, made, policy)
     return made, files

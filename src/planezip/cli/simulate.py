@@ -1,10 +1,16 @@
 """planezip simulate"""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from planezip.cli import options
+from planezip.errors import InputError, PlanOverflowError
+
+if TYPE_CHECKING:
+    from planezip.records import Plan, Timeline
+    from planezip.report.bench import Bench
 
 
 @click.command(
@@ -43,8 +49,7 @@ def command(
     """
     from planezip.cli.inputs import read_plan, read_source, read_trace, refuse_to_share
     from planezip.cli.output import print_grids, print_json
-    from planezip.planning import check_plan
-    from planezip.records import platform, save, to_json, write_atomically
+    from planezip.records import file_bytes, platform, to_json, write_together
     from planezip.report.bench import Bench
     from planezip.report.planned import action_grid, iteration_grid, plan_facts
     from planezip.simulation import perfetto
@@ -53,13 +58,12 @@ def command(
     record = read_trace(trace)
     made = read_plan(plan, record)
     on = platform(made.platform)
-    check_plan(record, on, made)
     bench = Bench(record, on, read_source(capture_file, ratios, record))
-    timeline = bench.run(made, detail=True)
-    if output:
-        save(output, timeline)
+    timeline = _run(bench, made, plan, capture_file)
+    written = {output: file_bytes(output, timeline)} if output else {}
     if perfetto_file:
-        write_atomically(perfetto_file, to_json(perfetto(record, made, timeline)))
+        written[perfetto_file] = to_json(perfetto(record, made, timeline))
+    write_together(written)
     if as_json:
         files = {"file": output and str(output), "perfetto": perfetto_file and str(perfetto_file)}
         print_json({**plan_facts(bench, made, timeline), **files})
@@ -68,3 +72,18 @@ def command(
         action_grid(record, on, made),
         iteration_grid(made, timeline, bench.peak_bytes, bench.unlimited_s),
     )
+
+
+def _run(bench: "Bench", made: "Plan", plan: Path, capture_file: Path | None) -> "Timeline":
+    from planezip.cli.inputs import unusable_plan
+
+    try:
+        return bench.run(made, detail=True)
+    except PlanOverflowError as error:
+        if bench.source is None:  # transfers take what the plan itself predicts
+            raise unusable_plan(plan, error) from None
+        ratios = capture_file or "the paper's Table III"
+        raise InputError(
+            f"{plan} does not fit its budget with the ratios of {ratios}: {error}; "
+            "plan with those ratios, or for a larger budget"
+        ) from None

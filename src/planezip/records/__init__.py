@@ -11,7 +11,7 @@ from planezip.records.files import write_atomically, write_together
 from planezip.records.online import Departure, OnlineIteration, Return
 from planezip.records.plan import Action, Plan, Step, Swap
 from planezip.records.platform import PAPER_PLATFORMS, Platform, platform, platforms
-from planezip.records.store import from_json, load, read_json, save, to_json
+from planezip.records.store import file_bytes, from_json, load, read_json, save, to_json
 from planezip.records.timeline import Event, Timeline
 from planezip.records.trace import Kind, Op, Phase, Precision, Storage, Trace
 from planezip.records.validation import fits
@@ -38,6 +38,7 @@ __all__ = [
     "Trace",
     "WireSizes",
     "activation_bytes_over_time",
+    "file_bytes",
     "fits",
     "from_json",
     "iteration_seconds",

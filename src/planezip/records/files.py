@@ -43,7 +43,7 @@ def write_together(files: Mapping[Path, Content]) -> None:
         for path, data in files.items():
             with _named(path):
                 written.append(_Written(path, data, folders))
-        for file in written:
+        for file in sorted(written, key=lambda file: file.replaces):  # devices can still fail
             with _named(file.path):
                 file.appear()
     except BaseException:
@@ -97,6 +97,11 @@ class _Written:
         except BaseException:
             self.vanish()
             raise
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it appears by a renaming; what is no regular file is written to."""
+        return self._temporary is not None
 
     def appear(self) -> None:
         if self._temporary:

@@ -77,11 +77,14 @@ def save(path: str | Path, record: object) -> None:
     Raises:
         InputError: the file cannot be written, or would be larger than `load` reads.
     """
+    write_atomically(path, file_bytes(path, record))
+
+
+def file_bytes(path: str | Path, record: object) -> bytes:
+    """What `save` writes there, for files that are written together; InputError if too large."""
     data = to_json(record)
     _check_size(data, f"what would become {path}")
-    if Path(path).suffix == ".gz":
-        data = gzip.compress(data, mtime=0)
-    write_atomically(path, data)
+    return gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data
 
 
 def _check_size(data: bytes, name: str) -> None:

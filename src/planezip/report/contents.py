@@ -69,8 +69,13 @@ def contents(
     platforms: Sequence[Platform],
     budgets_pct: Sequence[float] = BUDGETS_PCT,
     progress: Progress | None = None,
+    workers: int | None = None,
 ) -> Contents:
-    """Evaluate all policies and gather the ratios; what `evaluate` raises."""
+    """Evaluate all policies and gather the ratios.
+
+    Args:
+        budgets_pct, progress, workers: as for `evaluate`, which also says what is raised.
+    """
     capture = source if isinstance(source, Capture) else None
     return Contents(
         trace,
@@ -80,6 +85,6 @@ def contents(
         ratios(capture) if capture else [],
         producers(capture) if capture else [],
         stability(capture) if capture else [],
-        evaluate(trace, source, platforms, budgets_pct, progress=progress),
+        evaluate(trace, source, platforms, budgets_pct, progress=progress, workers=workers),
         isinstance(source, PaperTable),
     )

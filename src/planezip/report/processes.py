@@ -6,8 +6,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from planezip.errors import WorkerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,6 +21,9 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], workers: int) 
 
     `work` travels to each process once, with whatever it is bound to. What it raises is raised
     here; work that has not begun by then is dropped.
+
+    Raises:
+        WorkerError: a process was ended from outside, such as by a system without memory.
     """
     # A fork of a process that runs torch's threads can deadlock; a fresh one cannot.
     with ProcessPoolExecutor(
@@ -30,6 +36,8 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], workers: int) 
             with _interrupts_wait():
                 results = pool.map(_call, items)
             yield from results
+        except BrokenProcessPool as error:
+            raise WorkerError from error
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

@@ -3,15 +3,21 @@
 import gzip
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from planezip.records import platform
+from planezip.records import platform, save
+from planezip.report.artefacts import chosen
 from planezip.report.contents import contents
 from planezip.report.csvs import read_csv
+from planezip.report.explored import explorers, provenance
+from planezip.report.machine import this_machine
 from planezip.report.rows import Row
-from planezip.report.write import write_report
+from planezip.report.study import Study
+from planezip.report.write import write_artefacts, write_report
 
+LONG = "my_package.my_module:build_large_training_step"
 PHONE = {"width": 375, "height": 800}
 
 
@@ -20,6 +26,26 @@ def report(trace, capture, tmp_path_factory):
     """The folder of a report on one trace."""
     folder = tmp_path_factory.mktemp("report")
     write_report(folder, contents(trace, capture, [platform("B")], [70.0, 50.0]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def long_report(trace, capture, tmp_path_factory):
+    """Of a model whose name is wider than a phone."""
+    folder = tmp_path_factory.mktemp("long_report")
+    named, captured = replace(trace, model=LONG), replace(capture, model=LONG)
+    write_report(folder, contents(named, captured, [platform("B")], [70.0, 50.0]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def long_results(trace, capture, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("long_results")
+    save(folder / LONG / "trace.json.gz", replace(trace, model=LONG))
+    save(folder / LONG / "trained.json.gz", replace(capture, model=LONG))
+    study = Study(folder, jobs=1)
+    made = {artefact: artefact.rows(study) for artefact in chosen(["table1", "fig3", "fig4"])}
+    write_artefacts(folder, made, explorers(study, made), provenance(study, this_machine()))
     return folder
 
 
@@ -62,7 +88,7 @@ def test_another_budget_is_another_drawing(opened, results):
         assert len(drawings) == 7
 
 
-@pytest.mark.parametrize("folder", ["results", "report"])
+@pytest.mark.parametrize("folder", ["results", "report", "long_results", "long_report"])
 @pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 800}])
 def test_nothing_is_wider_than_the_screen(opened, request, folder, viewport):
     with opened(request.getfixturevalue(folder), viewport=viewport) as page:
@@ -71,6 +97,16 @@ def test_nothing_is_wider_than_the_screen(opened, request, folder, viewport):
             for stop in range(int(slider.get_attribute("max")) + 1):
                 slider.fill(str(stop))
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("folder", ["long_results", "long_report"])
+def test_a_long_name_leaves_room_for_the_numbers_of_its_row(opened, request, folder):
+    with opened(request.getfixturevalue(folder), viewport=PHONE) as page:
+        widths = page.locator("tbody th").evaluate_all(
+            "cells => cells.map(cell => cell.getBoundingClientRect().width)"
+        )
+        assert max(widths) < 0.6 * PHONE["width"]
+        assert LONG in "".join(page.locator("h2").all_inner_texts())
 
 
 @pytest.mark.parametrize("folder", ["results", "report"])

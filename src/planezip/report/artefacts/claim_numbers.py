@@ -54,14 +54,17 @@ class Numbers:
         """Of PlaneZip's iterations at 30 %."""
         found = []
         for m in PAPER_MODELS:
+            overhead = self.overhead(m, name, 30.0, "planezip")  # first: there may be no trace
             unlimited_s = iteration_seconds(self._study.trace(m), platform(name))
-            lasted_s = unlimited_s * (1 + self.overhead(m, name, 30.0, "planezip") / 100)
+            lasted_s = unlimited_s * (1 + overhead / 100)
             stall_s = self.row[m, name, 30.0, "planezip"].stall_s or 0.0
             found.append(100 * stall_s / lasted_s)
         return max(found)
 
     def aware(self) -> int:
         """Configurations of the five models whose plan PlaneZip made with compressed sizes."""
+        if not {m for m, *_, policy in self.row if policy == "planezip"}.issuperset(PAPER_MODELS):
+            raise KeyError("planezip")
         kept = [
             r.kept_plan
             for (m, *_, policy), r in self.row.items()
