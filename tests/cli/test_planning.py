@@ -78,7 +78,8 @@ def test_the_papers_ratios_stand_in_for_a_capture(here, succeed):
 
 def test_a_search_is_repeated_by_its_seed_and_evaluations(here, succeed):
     arguments = ("plan", "trace.json.gz", "--budget", "40%", "--policy", "planezip+")
-    told = json.loads(succeed(*arguments, "--evaluations", "300", "--seed", 7, "-o", "a", "--json"))
+    first = ("--evaluations", "300", "--seed", 7, "--seconds", 1000, "-o", "a", "--json")
+    told = json.loads(succeed(*arguments, *first))
     assert (told["policy"], told["evaluations"], told["seed"]) == ("planezip+", 300, 7)
     assert "plans tried in the search" in succeed(*arguments, "--evaluations", "300")
     again = ("--evaluations", told["evaluations"], "--seed", 7, "--seconds", 1000, "-o", "b")

@@ -160,19 +160,22 @@ def print_sizes(
         click.echo(printable(f"{target}: {told}"))
 
 
+seed = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of weights and batches.",
+)
+
+
 def captures(warmup_steps: int) -> Callable[[Command], Command]:
     """How real training iterations are run; `warmup_steps` is the default."""
 
     def decorate(command: Command) -> Command:
         for option in (
-            click.option(
-                "--seed",
-                type=click.IntRange(0, 2**32 - 1),
-                default=0,
-                show_default=True,
-                metavar="N",
-                help="Of weights and batches.",
-            ),
+            seed,
             click.option(
                 "--warmup-steps",
                 type=click.IntRange(0, MOST_ITERATIONS),
@@ -205,14 +208,7 @@ def training(steps: int) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         for option in (
-            click.option(
-                "--seed",
-                type=click.IntRange(0, 2**32 - 1),
-                default=0,
-                show_default=True,
-                metavar="N",
-                help="Of weights and batches.",
-            ),
+            seed,
             click.option(
                 "--spill",
                 metavar="FOLDER",

@@ -20,7 +20,12 @@ from planezip.cli import options
 @click.argument("source", metavar="TRACE|FOLDER")
 @options.capture
 @options.ratios
-@click.option("--platform", "names", multiple=True, help="A or B; repeatable.  [default: both]")
+@click.option(
+    "--platform",
+    "names",
+    multiple=True,
+    help="A, B or any that `plan --help` names; repeatable.  [default: A and B]",
+)
 @click.option(
     "--budget",
     "budgets",
