@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -349,7 +350,7 @@ def test_a_worker_that_was_killed_is_told_in_one_line(here, planezip, monkeypatc
     def killed(*arguments):
         raise WorkerError
 
-    monkeypatch.setattr("planezip.report.evaluate.spread", killed)
+    monkeypatch.setattr(import_module("planezip.report.evaluate"), "spread", killed)
     result = planezip("report", "trace.json.gz", "--jobs", 2, "-o", "out")
     assert result.exit_code == 2
     assert result.stderr == (

@@ -321,8 +321,12 @@ def test_a_cache_that_cannot_be_read_is_noted_and_not_used(
 def test_a_cache_whose_listing_is_forbidden_is_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def forbid(folder: Path) -> None:
-        raise PermissionError(13, "Permission denied", str(folder))
+    listdir = os.listdir
+
+    def forbid(folder: str | Path = ".") -> list[str]:
+        if Path(folder) == tmp_path:
+            raise PermissionError(13, "Permission denied", str(folder))
+        return listdir(folder)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "listdir", forbid)

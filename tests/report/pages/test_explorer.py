@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from planezip.errors import InputError
-from planezip.planning import POLICIES
+from planezip.planning import PAPER_POLICIES
 from planezip.report.artefacts import ARTEFACTS
 from planezip.report.bench import Bench
 from planezip.report.csvs import read_csv, write_csv
@@ -72,7 +72,7 @@ def test_a_budget_without_a_plan_says_so(bench, rows):
 
 def _impossible():
     none = (None,) * 5
-    return [Row("gpt2", "B", 1.0, policy, *none, "infeasible") for policy in POLICIES]
+    return [Row("gpt2", "B", 1.0, policy, *none, "infeasible") for policy in PAPER_POLICIES]
 
 
 def test_the_timeline_is_the_plans(bench, rows):
