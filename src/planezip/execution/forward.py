@@ -36,6 +36,7 @@ class Handle:
         self.probe = tensor.detach()
         if saved is not None:
             saved.handles += 1
+            saved.waiting += 1
             self.probe.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
 
     def __del__(self) -> None:
@@ -128,8 +129,8 @@ class Forward:
             self._prefetch()
             memory = self._present(saved)
             self._note_unpack(saved, memory)
-            saved.unpacked += 1
-            if saved.unpacked >= saved.handles and not saved.pins:
+            saved.waiting -= 1
+            if saved.waiting <= 0 and not self._pins[saved.value]:
                 saved.rest()
             return view(memory, handle.geometry)
 
@@ -238,7 +239,7 @@ class Forward:
         saved = self._saved.get(v)
         if saved is None or self.schedule is None or v not in self.schedule.stays:
             return False
-        return saved.unpacked < saved.handles
+        return saved.waiting > 0
 
     def _find(self, v: int) -> Memory | None:
         """The contents of a value that need not be recomputed."""

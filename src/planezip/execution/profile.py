@@ -36,7 +36,6 @@ class Profile:
     Attributes:
         seconds: duration of every operator.
         forward_end: number of operators of the forward pass; more follow, from backward.
-        forward_s, backward_s: from the first to the last moment of each pass.
         moments: deaths of storages and unpacks, in order.
         packs: what autograd saved, in order.
         fixed: storages that no plan may evict.
@@ -46,8 +45,6 @@ class Profile:
     tape: Tape
     seconds: list[float] = field(default_factory=list)
     forward_end: int = 0
-    forward_s: float = 0.0
-    backward_s: float = 0.0
     moments: list[Moment] = field(default_factory=list)
     packs: list[Pack] = field(default_factory=list)
     fixed: set[int] = field(default_factory=set)

@@ -21,8 +21,7 @@ class Saved:
         action: what is done with it.
         dtype: element type to compress it as.
         handles: how often autograd holds it.
-        unpacked: how often backward took it out.
-        pins: dropped values whose replay starts from it.
+        waiting: how many of these backward has not taken out yet.
         memory: its contents, if they are in device memory.
         copy: its contents, compressed.
     """
@@ -31,8 +30,7 @@ class Saved:
     action: Action
     dtype: torch.dtype
     handles: int = 0
-    unpacked: int = 0
-    pins: int = 0
+    waiting: int = 0
     memory: Memory | None = None
     copy: Copy | None = None
     _leaving: "Future[None] | None" = None

@@ -25,7 +25,6 @@ class Schedule:
         out_before: by operator of the forward pass, how many of the values that leave, in order of
             leaving, must have left before it runs.
         prefetch: number of an unpack -> values whose way back begins with it.
-        unpacks: values in the order in which backward takes them out.
         planned_peak_bytes: activation memory that the plan needs at most.
         plain_peak_bytes: the same without eviction.
         plan, trace: what it was made from.
@@ -38,7 +37,6 @@ class Schedule:
     sources: Mapping[int, tuple[int, ...]]
     out_before: tuple[int, ...]
     prefetch: Mapping[int, tuple[int, ...]]
-    unpacks: tuple[int, ...]
     planned_peak_bytes: int
     plain_peak_bytes: int
     plan: Plan
@@ -68,7 +66,6 @@ def make_schedule(profile: Profile, builder: TraceBuilder, trace: Trace, plan: P
         sources={v: _sources(tape, v, actions) for v in dropped},
         out_before=_out_before(profile, builder, trace, plan),
         prefetch=_prefetch(builder, plan, value_of),
-        unpacks=tuple(value_of[m.storage] for m in profile.moments if m.kind == "unpack"),
         planned_peak_bytes=int(_planned_memory(trace, plan).max(initial=0)),
         plain_peak_bytes=peak_activation_bytes(trace, "fp32"),
         plan=plan,

@@ -37,7 +37,6 @@ class _Planned:
         measured_peak_bytes: activation memory of its first planned pass, None before that.
     """
 
-    profile: Profile
     schedule: Schedule
     measured_peak_bytes: int | None = None
 
@@ -230,9 +229,7 @@ class Session:
         profile, self._finished = self._finished, None
         if profile is None:
             return
-        for value in profile.tape.values:
-            value.original = None
-        self._planned.insert(0, _Planned(profile, self._schedule(profile)))
+        self._planned.insert(0, _Planned(self._schedule(profile)))
         self._unknown = False
 
     def _schedule(self, profile: Profile) -> Schedule:
