@@ -3,6 +3,7 @@
 from planezip.planning.borrowed import borrowed_plan
 from planezip.planning.bound import lower_bound_s
 from planezip.planning.checker import check_plan
+from planezip.planning.draft import HostPool
 from planezip.planning.learned_ratios import LearnedRatios
 from planezip.planning.online import run_online
 from planezip.planning.online_checker import check_online
@@ -21,12 +22,14 @@ from planezip.planning.portfolio import Planner
 from planezip.planning.predictor import RatioTable, wire_size_error
 from planezip.planning.problem import Problem
 from planezip.planning.timeline_checker import check_timeline
+from planezip.records import compressed_bytes
 
 __all__ = [
     "PAPER_POLICIES",
     "POLICIES",
     "CacheReport",
     "Effort",
+    "HostPool",
     "LearnedRatios",
     "PlanCache",
     "Planner",
@@ -38,6 +41,7 @@ __all__ = [
     "check_online",
     "check_plan",
     "check_timeline",
+    "compressed_bytes",
     "lower_bound_s",
     "make_plan",
     "policy",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from planezip.planning.draft import Draft
 from planezip.planning.problem import Problem
 from planezip.planning.replay import ReplayCosts, bits, replay_peak_bytes
-from planezip.planning.scores import Scores, SwapCost
+from planezip.planning.scores import EvictionCost, Scores
 
 
 class CopyQueues:
@@ -15,17 +15,23 @@ class CopyQueues:
     in order of first backward use, must deliver each tensor before that use. Adding a transfer
     takes its time from every deadline behind it, so a set of transfers is feasible as long as no
     slack that it touches is negative.
+
+    Args:
+        mixed: whether there are places for encodings as well.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, mixed: bool = False) -> None:
         self._out_rank, self._in_rank = problem.out_rank, problem.in_rank
+        self._mixed_rank = problem.mixed_queue.rank if mixed else None
         # Transfers of rank >= i all start after ready_i: they must fit between it and the end.
-        self._out_slack = problem.out_slack_s.copy()
+        self._out_slack = (problem.mixed_queue.slack_s if mixed else problem.out_slack_s).copy()
         self._in_slack = problem.in_slack_s.copy()
 
-    def admit(self, t: int, out_s: float, in_s: float) -> bool:
-        """Add t's transfers if every deadline still holds."""
-        out = self._out_slack[: self._out_rank[t] + 1]
+    def admit(self, t: int, out_s: float, in_s: float, in_place: bool = False) -> bool:
+        """Add t's transfers, or in mixed queues its encoding and decoding, if every deadline still
+        holds."""
+        rank = self._mixed_rank[t, in_place] if self._mixed_rank else self._out_rank[t]
+        out = self._out_slack[: rank + 1]
         if out.min() < out_s:
             return False
         back = self._in_slack[self._in_rank[t] :]
@@ -42,13 +48,22 @@ def fill_link(
     copy_s: Mapping[int, tuple[float, float]],
     link_budget_s: float,
     target_bytes: int,
+    queues: CopyQueues | None = None,
 ) -> None:
-    """Stage one, lines 2-7: swap in `order` until the link budget or the deficit is used up."""
-    queues = CopyQueues(draft.problem)
+    """Stage one, lines 2-7: swap in `order` until the link budget or the deficit is used up.
+
+    What is evicted already is passed over, and so is what the host has no room for.
+
+    Args:
+        queues: what is in them already; empty ones by default.
+    """
+    queues = queues or CopyQueues(draft.problem)
     used_s = 0.0
     for t in order:
         if draft.peak_bytes <= target_bytes:
             break
+        if draft.actions[t] != "keep" or not draft.may_swap(t):
+            continue
         out_s, in_s = copy_s[t]
         # One budget for both directions: it is charged with the slower of the two transfers.
         if used_s + max(out_s, in_s) <= link_budget_s and queues.admit(t, out_s, in_s):
@@ -56,17 +71,41 @@ def fill_link(
             used_s += max(out_s, in_s)
 
 
-def cover_deficit(draft: Draft, target_bytes: int, swap_cost_s: SwapCost | None = None) -> None:
+def fill_engines(
+    draft: Draft,
+    order: Iterable[int],
+    compress_s: Mapping[int, tuple[float, float]],
+    target_bytes: int,
+    queues: CopyQueues,
+) -> None:
+    """Compress in place in `order`, within the deadlines of mixed queues, until memory fits."""
+    for t in order:
+        if draft.peak_bytes <= target_bytes:
+            break
+        if draft.actions[t] != "keep" or not draft.may_compress(t):
+            continue
+        if queues.admit(t, *compress_s[t], in_place=True):
+            draft.evict(t, "compress")
+
+
+def cover_deficit(
+    draft: Draft,
+    target_bytes: int,
+    swap_cost_s: EvictionCost | None = None,
+    compress_cost_s: EvictionCost | None = None,
+) -> None:
     """Stage two, lines 8-11: evict the cheapest idle tensor at the peak until memory fits.
 
     The score is charged recomputation over bytes times idle time (DTR's heuristic). With
     `swap_cost_s` it becomes Eq. 1: the smaller of recomputation and transfer, and the tensor is
-    swapped if the transfer is cheaper. Ties go to the tensor produced first. A drop whose replay
-    would not fit the budget is skipped. Where replays keep what they recompute, a dropped tensor
-    that is back at the peak before its own use may be freed again instead, at the cost of
-    recomputing it once more.
+    swapped if the transfer is cheaper. With `compress_cost_s` compressing in place is a third way,
+    which gains the bytes that it saves; what is compressed may be swapped or dropped after all.
+    Ties go to the tensor produced first. A drop whose replay would not fit the budget is skipped,
+    and so is a swap that the host has no room for. Where replays keep what they recompute, a
+    dropped tensor that is back at the peak before its own use may be freed again instead, at the
+    cost of recomputing it once more.
     """
-    scores, room = Scores(draft, swap_cost_s), _ReplayRoom(draft)
+    scores, room = Scores(draft, swap_cost_s, compress_cost_s), _ReplayRoom(draft)
     while draft.peak_bytes > target_bytes:
         choice = scores.cheapest()
         if choice is None:
@@ -76,6 +115,9 @@ def cover_deficit(draft: Draft, target_bytes: int, swap_cost_s: SwapCost | None 
             draft.free_after_replays(t)
         elif action == "drop" and not room.fits(t, target_bytes):
             scores.forbid_drop(t)
+            continue
+        elif action == "swap" and not draft.may_swap(t):
+            scores.forbid_swap(t)
             continue
         else:
             scores.update(draft.evict(t, action))

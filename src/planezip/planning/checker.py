@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from planezip.errors import PlanCheckError
 from planezip.planning.eviction_checker import check_actions, check_residence, check_stays
-from planezip.records import Plan, Platform, Step, Swap, Trace, op_seconds
+from planezip.records import Plan, Platform, Step, Swap, Trace, compressed_bytes, op_seconds
 from planezip.records.trace import BUDGETED_KINDS
 
 Value = tuple[int, int]
@@ -21,7 +21,8 @@ def check_plan(trace: Trace, platform: Platform, plan: Plan) -> int:
     the plan is one of those for which the bound holds (docs/bound.md).
 
     Returns:
-        The largest activation memory in bytes, every swap taken as complete in time.
+        The largest activation memory in bytes, every swap taken as complete in time and everything
+            compressed in place by its ratio in the plan.
 
     Raises:
         PlanCheckError: names the rule, the step and the storage.
@@ -46,7 +47,11 @@ class _Interpreter:
         self.holds: dict[int, Value] = {
             s.id: (s.id, 0) for s in trace.storages if s.kind == "input" and s.id in used
         }
-        self.away: set[int] = set()
+        self.compressed = {
+            w.storage: compressed_bytes(self.sizes[w.storage], plan.ratios[w.storage])
+            for w in plan.swaps
+            if w.in_place
+        }
 
     def run(self) -> int:
         plan, peak_bytes = self.plan, 0
@@ -60,20 +65,28 @@ class _Interpreter:
         self._leave(leaves.get(-1, ()), in_flight)
         for index, step in enumerate(plan.steps):
             pending.update(returns.get(index, ()))
+            if self.compressed.keys() & set(needed.get(index, ())):
+                # Until they are back, decompressed tensors are there twice.
+                peak_bytes = max(peak_bytes, self._used_bytes(index, pending, in_flight))
             for s in needed.get(index, ()):
                 pending.discard(s)
                 self.holds[s] = in_flight.pop(s)
             self._read(index, step)
             self._write(index, step)
-            used = sum(self.sizes[b] for b in (*self.holds, *pending))
-            peak_bytes = max(peak_bytes, used)
-            if used > plan.budget_bytes:
-                _fail(f"step {index} uses {used} bytes of a budget of {plan.budget_bytes}")
+            peak_bytes = max(peak_bytes, self._used_bytes(index, pending, in_flight))
             for b in step.free:
                 if self.holds.pop(b, None) is None:
                     _fail(f"step {index} frees buffer {b}, which is not resident")
             self._leave(leaves.get(index, ()), in_flight)
         return peak_bytes
+
+    def _used_bytes(self, index: int, pending: set[int], in_flight: dict[int, Value]) -> int:
+        """Memory in step `index`, which must be within the budget."""
+        used = sum(self.sizes[b] for b in (*self.holds, *pending))
+        used += sum(self.compressed.get(s, 0) for s in in_flight)
+        if used > self.plan.budget_bytes:
+            _fail(f"step {index} uses {used} bytes of a budget of {self.plan.budget_bytes}")
+        return used
 
     def _check_order(self) -> None:
         own = [step.op for step in self.plan.steps if step.replay_for < 0]
@@ -97,6 +110,10 @@ class _Interpreter:
             ordered = -1 <= w.out_after <= w.release_after < w.prefetch_before <= w.needed_by < last
             if not ordered:
                 _fail(f"the swap of storage {w.storage} is out of order: {w}")
+            if w.in_place and w.out_after < w.release_after:
+                _fail(f"storage {w.storage} is compressed in place before its last use in forward")
+            if w.in_place and self.compressed[w.storage] >= self.sizes[w.storage]:
+                _fail(f"storage {w.storage} is compressed in place but does not shrink")
             written = [
                 index
                 for index, step in enumerate(self.plan.steps)
@@ -162,31 +179,45 @@ def _check_deadlines(trace: Trace, platform: Platform, plan: Plan) -> None:
         start.append(start[-1] + s)
     forward_end_s = start[trace.forward_end]
     final: dict[int, float] = {}
+    last_use: dict[int, float] = {}
     first_use: dict[int, float] = {}
     for op in trace.ops:
         if op.is_view:
             continue
         if op.phase == "forward":
             final |= dict.fromkeys(op.writes, start[op.index + 1])
+            last_use |= dict.fromkeys((*op.reads, *op.writes), start[op.index + 1])
         else:
             for s in op.reads:
                 first_use.setdefault(s, start[op.index])
-    out = sorted(plan.swaps, key=lambda w: final.get(w.storage, 0.0))
-    back = sorted(plan.swaps, key=lambda w: first_use[w.storage])
-    size = {w.storage: trace.storages[w.storage].bytes_at(platform.precision) for w in out}
+
+    def may_start_s(w: Swap) -> float:
+        return (last_use if w.in_place else final).get(w.storage, 0.0)
+
     clock_s = 0.0
-    for w in out:
-        ratio = plan.ratios[w.storage]
-        clock_s = max(clock_s, final.get(w.storage, 0.0))
-        clock_s += platform.copy_s(size[w.storage], ratio, platform.d2h_bytes_per_s)
+    for w in sorted(plan.swaps, key=may_start_s):
+        clock_s = max(clock_s, may_start_s(w)) + _copies_s(trace, platform, plan, w)[0]
         if clock_s > forward_end_s + 1e-9:
-            _fail(f"the swap-out of storage {w.storage} ends after the forward pass")
+            _fail(f"the {_way(w)[0]} of storage {w.storage} ends after the forward pass")
     clock_s = forward_end_s
-    for w in back:
-        ratio = plan.ratios[w.storage]
-        clock_s += platform.copy_s(size[w.storage], ratio, platform.h2d_bytes_per_s)
+    for w in sorted(plan.swaps, key=lambda w: first_use[w.storage]):
+        clock_s += _copies_s(trace, platform, plan, w)[1]
         if clock_s > first_use[w.storage] + 1e-9:
-            _fail(f"the swap-in of storage {w.storage} ends after its first backward use")
+            _fail(f"the {_way(w)[1]} of storage {w.storage} ends after its first backward use")
+
+
+def _copies_s(trace: Trace, platform: Platform, plan: Plan, w: Swap) -> tuple[float, float]:
+    """Seconds on both queues."""
+    size = trace.storages[w.storage].bytes_at(platform.precision)
+    if w.in_place:
+        return platform.compress_s(size)
+    links = platform.d2h_bytes_per_s, platform.h2d_bytes_per_s
+    out_s, in_s = (platform.copy_s(size, plan.ratios[w.storage], link) for link in links)
+    return out_s, in_s
+
+
+def _way(w: Swap) -> tuple[str, str]:
+    return ("encoding", "decoding") if w.in_place else ("swap-out", "swap-in")
 
 
 def _group(swaps: tuple[Swap, ...], field: str) -> Mapping[int, list[int]]:

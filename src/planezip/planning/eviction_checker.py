@@ -16,16 +16,17 @@ def check_actions(trace: Trace, plan: Plan) -> None:
     """Every saved activation has one action, which it allows, and the steps belong to it."""
     if set(plan.actions) != set(trace.saved):
         _fail("the plan does not decide about exactly the saved activations")
-    swapped = {w.storage for w in plan.swaps}
-    said = {s for s, action in plan.actions.items() if action == "swap"}
-    if swapped != said or len(swapped) != len(plan.swaps):
-        _fail(f"swapped storages {sorted(swapped ^ said)} are not what the actions say")
+    away = {w.storage: "compress" if w.in_place else "swap" for w in plan.swaps}
+    said = {s: action for s, action in plan.actions.items() if action in ("swap", "compress")}
+    if away != said or len(away) != len(plan.swaps):
+        odd = sorted(s for s in away.keys() | said if away.get(s) != said.get(s))
+        _fail(f"swapped storages {odd} are not what the actions say")
     replayed = {step.replay_for for step in plan.steps if step.replay_for >= 0}
     dropped = _dropped(plan)
     if not replayed <= dropped:
         _fail(f"storages {sorted(replayed - dropped)} are replayed but not dropped")
     rewritten = {s for op in trace.ops if op.phase != "forward" for s in op.writes}
-    for s in sorted(said | dropped):
+    for s in sorted(said.keys() | dropped):
         if not trace.storages[s].evictable:
             _fail(f"storage {s} is evicted, which the trace says it cannot be")
         if s in rewritten:

@@ -100,7 +100,7 @@ def _starts(
     found = []
     for one, recipe in _recipes(planner, budget_bytes, ratios, counter):
         missing = {_joint(recipe.name, early): early for early in EARLY}
-        for attempt, draft in enumerate(drafts(one, recipe, budget_bytes)):
+        for attempt, draft in enumerate(drafts(one, recipe, budget_bytes, ratios)):
             for name, early in list(missing.items()):
                 decisions = Decisions.of(planner.problem, draft.actions, draft.stays)
                 if early:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from planezip.errors import InputError, OverBudgetError, PlanOverflowError
+from planezip.planning.in_place import in_place_recipes
 from planezip.planning.plus import Effort, improve
 from planezip.planning.portfolio import (
     Planner,
@@ -32,12 +33,14 @@ class Policy:
         recipes: the candidates among which the fastest under the predictions is kept.
         searches: whether to look further from there. What replays recompute may stay then,
             whatever the planner lets the others do.
+        in_place: whether to compress in place as well, whatever the planner lets the others do.
     """
 
     name: str
     codec: str | None
     recipes: Recipes
     searches: bool = False
+    in_place: bool = False
 
 
 def _recomp(planner: Planner, ratios: Mapping[int, float]) -> Iterator[Recipe]:
@@ -87,7 +90,8 @@ def best_plan(
 ) -> Plan | None:
     """The fastest of the policy's candidates under `ratios`, or None if none fits the budget.
 
-    Where a portfolio's transfers are compressed, BW's plan is a candidate as well.
+    Where a portfolio's transfers are compressed, BW's plan is a candidate as well, and so are plans
+    that compress in place if the planner or the policy lets them.
 
     Args:
         ratios: saved storage -> predicted compression ratio; left-out ones count as 1. A policy
@@ -99,11 +103,11 @@ def best_plan(
         InputError: the policy searches and scipy is not installed.
     """
     used = ratios if chosen.codec else {}
-    planner = planner.keeping if chosen.searches else planner
+    planner = _planner_for(chosen, planner)
     plans = (
         build_plan(one, recipe, budget_bytes, used, simulate)
         for one in planner.alternatives
-        for recipe in chosen.recipes(one, used)
+        for recipe in _recipes(one, chosen, used)
     )
     found = [p for p in plans if p]
     if chosen.codec and chosen.recipes is portfolio:
@@ -112,6 +116,19 @@ def best_plan(
     if chosen.searches:
         best = improve(planner, best, budget_bytes, used, simulate, effort)
     return replace(best, policy=chosen.name) if best else None
+
+
+def _planner_for(chosen: Policy, planner: Planner) -> Planner:
+    """The planner, or its twin that may do what the policy asks for."""
+    planner = planner.keeping if chosen.searches else planner
+    return planner.compressing if chosen.in_place else planner
+
+
+def _recipes(planner: Planner, chosen: Policy, ratios: Mapping[int, float]) -> Iterator[Recipe]:
+    """The policy's, and where a portfolio may compress in place those that do."""
+    yield from chosen.recipes(planner, ratios)
+    if planner.in_place and chosen.recipes is portfolio:
+        yield from in_place_recipes(planner, ratios)
 
 
 def _unaware(
@@ -166,7 +183,7 @@ def smallest_budget(
 ) -> int:
     """The smallest budget that the policy was found to fit, by bisection to 0.1 % of the peak."""
     used = ratios if chosen.codec else {}
-    planner = planner.keeping if chosen.searches else planner
+    planner = _planner_for(chosen, planner)
 
     def fits(budget_bytes: int) -> bool:
         return any(
@@ -186,7 +203,7 @@ def _quickest_recipes(
 ) -> Iterator[Recipe]:
     """One candidate of each kind: the link fractions of a ranking hardly differ in what fits."""
     seen = set()
-    for recipe in chosen.recipes(planner, ratios):
+    for recipe in _recipes(planner, chosen, ratios):
         kind = recipe.name.split(" eta=")[0]
         if kind not in seen:
             seen.add(kind)

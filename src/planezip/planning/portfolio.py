@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from planezip.errors import PlanOverflowError
 from planezip.planning.algorithm1 import cover_deficit, fill_link
-from planezip.planning.draft import Draft
+from planezip.planning.draft import Draft, HostPool
 from planezip.planning.layout import Layout
 from planezip.planning.prefetch import place_prefetches
 from planezip.planning.problem import Candidate, Problem
@@ -17,6 +17,7 @@ from planezip.records import Action, Plan, Timeline
 
 Simulate = Callable[[Plan, Mapping[int, float]], Timeline]
 Decide = Callable[[Draft, int], None]  # fill in the draft's actions for a target in bytes
+Stages = Callable[[Draft, list[int], Mapping[int, tuple[float, float]], float, int], None]
 
 LINK_FRACTIONS = (1.0, 0.75, 0.5, 0.25)
 # A plan that overflows is made again for a target lower by this share of the budget. Smaller steps
@@ -31,6 +32,8 @@ class Planner:
     Args:
         kept: what a replay recomputes stays until its own last use, unless the plan frees it for
             want of memory. The paper's planner frees it after the replay.
+        in_place: tensors may be compressed in place, which is beyond the paper.
+        pool: what bounds the swaps, None if nothing does.
 
     Attributes:
         alternatives: the planners among whose plans the fastest is kept: with `kept`, the one that
@@ -38,30 +41,46 @@ class Planner:
         unaware: budget -> the plan that is fastest where nothing compresses, once it is known.
     """
 
-    def __init__(self, problem: Problem, kept: bool = False) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        kept: bool = False,
+        in_place: bool = False,
+        pool: HostPool | None = None,
+    ) -> None:
         self.problem = problem
+        self.kept, self.in_place, self.pool = kept, in_place, pool
         self.layout = Layout(problem)
         self._costs = ReplayCosts(problem, kept)
-        self.alternatives = (self, Planner(problem)) if kept else (self,)
+        self.alternatives = (self, Planner(problem, False, in_place, pool)) if kept else (self,)
         self.unaware: dict[int, Plan | None] = {}
 
     @cached_property
     def keeping(self) -> "Planner":
         """The planner with `kept` for the same problem."""
-        return self if len(self.alternatives) > 1 else Planner(self.problem, kept=True)
+        return self if self.kept else Planner(self.problem, True, self.in_place, self.pool)
+
+    @cached_property
+    def compressing(self) -> "Planner":
+        """The planner with `in_place` for the same problem."""
+        return self if self.in_place else Planner(self.problem, self.kept, True, self.pool)
 
     def can_drop(self, t: int) -> bool:
         """Whether t can be replayed at all."""
         return self._costs.can_drop(t)
 
-    def draft(self) -> Draft:
+    def draft(self, ratios: Mapping[int, float] = MappingProxyType({})) -> Draft:
         """A draft that keeps everything."""
-        return Draft(self.problem, self._costs.copy())
+        return Draft(self.problem, self._costs.copy(), ratios, self.pool)
 
     def copy_s(self, t: int, ratio: float) -> tuple[float, float]:
         """Seconds of t's swap-out and swap-in (Eq. 2) at a compression ratio."""
         p, size = self.problem.platform, self.problem.bytes[t]
         return p.copy_s(size, ratio, p.d2h_bytes_per_s), p.copy_s(size, ratio, p.h2d_bytes_per_s)
+
+    def compress_s(self, t: int) -> tuple[float, float]:
+        """Seconds to compress t in place and to decompress it."""
+        return self.problem.platform.compress_s(self.problem.bytes[t])
 
     def recompute_s(self, t: int) -> float:
         """Seconds to replay t when nothing else is dropped; endless if it cannot be replayed."""
@@ -106,9 +125,21 @@ def largest_idle_first(planner: Planner) -> Recipe:
         for c in order:
             if draft.peak_bytes <= target_bytes:
                 return
-            draft.evict(c.storage, "swap")
+            if draft.may_swap(c.storage):
+                draft.evict(c.storage, "swap")
 
     return Recipe("largest bytes x idle", decide, meets_deadlines=False)
+
+
+def _both_stages(
+    draft: Draft,
+    order: list[int],
+    copy_s: Mapping[int, tuple[float, float]],
+    link_budget_s: float,
+    target_bytes: int,
+) -> None:
+    fill_link(draft, order, copy_s, link_budget_s, target_bytes)
+    cover_deficit(draft, target_bytes)
 
 
 def algorithm1_recipes(
@@ -117,8 +148,15 @@ def algorithm1_recipes(
     rankings: tuple[str, ...],
     label: str = "",
     fractions: tuple[float, ...] = LINK_FRACTIONS,
+    stages: Stages = _both_stages,
+    meets_deadlines: bool = True,
 ) -> Iterator[Recipe]:
-    """Algorithm 1 for every ranking and link fraction."""
+    """Algorithm 1 for every ranking and link fraction.
+
+    Args:
+        stages: what to do with a draft, the candidates in order of the ranking, their seconds out
+            and back, the link budget in seconds and the target in bytes.
+    """
     problem = planner.problem
     copy_s = {t: planner.copy_s(t, ratios.get(t, 1.0)) for t in problem.candidates}
     rank: dict[str, Callable[[int], float]] = {
@@ -148,10 +186,9 @@ def algorithm1_recipes(
                 order: list[int] = order,
                 link_budget_s: float = link_budget_s,
             ) -> None:
-                fill_link(draft, order, copy_s, link_budget_s, target_bytes)
-                cover_deficit(draft, target_bytes)
+                stages(draft, order, copy_s, link_budget_s, target_bytes)
 
-            yield Recipe(f"{label}{ranking} eta={fraction:g}", decide)
+            yield Recipe(f"{label}{ranking} eta={fraction:g}", decide, meets_deadlines)
 
 
 RANKINGS = ("recompute/copy", "bytes/copy", "recompute/bytes")
@@ -169,14 +206,16 @@ def portfolio(planner: Planner, ratios: Mapping[int, float]) -> Iterator[Recipe]
     yield recompute_only()
 
 
-def drafts(planner: Planner, recipe: Recipe, budget_bytes: int) -> Iterator[Draft]:
+def drafts(
+    planner: Planner, recipe: Recipe, budget_bytes: int, ratios: Mapping[int, float]
+) -> Iterator[Draft]:
     """What a recipe makes of tighter and tighter targets, without repetitions, as long as memory
     without its replays is within the budget."""
     if planner.problem.irreducible.max(initial=0) > budget_bytes:
         return  # not even with everything away
     tried: dict[int, Action] | None = None
     for attempt in range(REPLAN_LIMIT):
-        draft = planner.draft()
+        draft = planner.draft(ratios)
         target_bytes = round(budget_bytes * (1 - attempt * REPLAN_STEP))
         recipe.decide(draft, target_bytes)
         if draft.peak_bytes > budget_bytes:
@@ -201,13 +240,13 @@ def build_plan(
     Returns:
         The plan with its simulated duration under `ratios`, or None if no target makes it fit.
     """
-    for draft in drafts(planner, recipe, budget_bytes):
-        plan = replace(
-            lay_out(planner, draft.actions, draft.stays, budget_bytes, ratios),
-            candidate=recipe.name,
-            meets_deadlines=recipe.meets_deadlines,
-        )
+    for draft in drafts(planner, recipe, budget_bytes, ratios):
         try:
+            plan = replace(
+                lay_out(planner, draft.actions, draft.stays, budget_bytes, ratios),
+                candidate=recipe.name,
+                meets_deadlines=recipe.meets_deadlines,
+            )
             timeline = simulate(plan, ratios)
         except PlanOverflowError:
             continue
@@ -230,9 +269,12 @@ def lay_out(
         stays: as in Plan.
         delays: swapped candidate -> steps by which its prefetch comes later than it could.
         early: as in compile_program.
+
+    Raises:
+        PlanOverflowError: there is no room to decompress something (place_prefetches).
     """
     problem = planner.problem
-    program = compile_program(problem, actions, stays, planner.layout, early)
+    program = compile_program(problem, actions, stays, planner.layout, early, ratios)
     return Plan(
         model=problem.trace.model,
         platform=problem.platform.name,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from planezip.errors import PlanOverflowError
 from planezip.planning.layout import Int64
 from planezip.planning.program import Program
 from planezip.records import Swap
@@ -16,22 +17,29 @@ def place_prefetches(
     budget_bytes: int,
     delays: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[Swap, ...]:
-    """Give every swapped tensor the earliest point from which memory stays within the budget.
+    """Give every tensor that is away the earliest point from which memory stays within the budget.
 
     Tensors are placed in order of first need, so that one needed soon is not kept waiting by one
     needed late that took its room; replays count in the memory that must stay within the budget.
 
     Args:
         delays: storage -> steps by which its prefetch is to come later than that.
+
+    Raises:
+        PlanOverflowError: something is to be decompressed at its use at the latest, and there is
+            no room for it beside its compressed bytes.
     """
     memory = program.memory.copy()
     swaps = []
     for r in sorted(program.residences, key=lambda r: (r.needed_by, r.storage)):
         size = bytes_of[r.storage]
+        if r.resident_bytes and memory[r.needed_by] > budget_bytes:
+            raise PlanOverflowError(r.needed_by, int(memory[r.needed_by]), budget_bytes)
         start = _after_last_above(memory, r.release_after + 1, r.needed_by, budget_bytes - size)
         start = min(start + delays.get(r.storage, 0), r.needed_by)
         memory[start : r.needed_by] += size
-        swaps.append(Swap(r.storage, r.out_after, r.release_after, start, r.needed_by))
+        times = (r.out_after, r.release_after, start, r.needed_by)
+        swaps.append(Swap(r.storage, *times, in_place=r.resident_bytes > 0))
     return tuple(swaps)
 
 

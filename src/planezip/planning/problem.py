@@ -4,6 +4,8 @@ Positions count the operators that are not views, in execution order.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +35,19 @@ class Candidate:
     ready_s: float
     first_use_s: float
     idle_s: float
+
+
+class MixedQueue(NamedTuple):
+    """Where swaps and encodings stand in the queue to the host, which takes them as they may start.
+
+    Attributes:
+        rank: (candidate, in place) -> its place. A swap may start when the candidate is final, an
+            encoding when its last use in forward is over.
+        slack_s: by place, the time before the deadline of an empty queue.
+    """
+
+    rank: dict[tuple[int, bool], int]
+    slack_s: np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 class Problem:
@@ -85,6 +100,16 @@ class Problem:
     def peak_bytes(self) -> int:
         """Peak activation memory without eviction."""
         return int(self.memory.max(initial=0))
+
+    @cached_property
+    def mixed_queue(self) -> "MixedQueue":
+        """The queue to the host if candidates are compressed in place as well."""
+        found = self.candidates.values()
+        ready = [(c.ready_s, c.storage, False) for c in found]
+        over = [(float(self.start_s[c.last_forward_use + 1]), c.storage, True) for c in found]
+        places = sorted(ready + over)
+        rank = {(t, in_place): i for i, (_, t, in_place) in enumerate(places)}
+        return MixedQueue(rank, np.array([self.forward_s - start_s for start_s, _, _ in places]))
 
     def _index_accesses(self) -> None:
         self.writers: dict[int, list[int]] = {}

@@ -20,17 +20,23 @@ from planezip.planning.layout import Int64, Layout
 from planezip.planning.lives import Lives
 from planezip.planning.problem import Candidate, Problem, Value
 from planezip.planning.replay import replay_positions
-from planezip.records import Action, Step
+from planezip.records import Action, Step, compressed_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Residence:
-    """When a swapped storage is away, in step indices (see records.Swap)."""
+    """When a storage is away, in step indices (see records.Swap).
+
+    Attributes:
+        resident_bytes: what it takes in device memory meanwhile, compressed in place; nothing if
+            it is swapped.
+    """
 
     storage: int
     out_after: int
     release_after: int
     needed_by: int
+    resident_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,9 @@ class Program:
 
     Attributes:
         memory: activation bytes during every step, int64, with each swapped storage counted
-            until `release_after` and again from `needed_by`.
+            until `release_after` and again from `needed_by`. In between, what is compressed in
+            place counts with its compressed bytes, which last until it is back: the step
+            `needed_by` has both before it allocates.
     """
 
     steps: tuple[Step, ...]
@@ -187,6 +195,7 @@ def compile_program(
     stays: Collection[int] = (),
     layout: Layout | None = None,
     early: Mapping[int, int] = MappingProxyType({}),
+    ratios: Mapping[int, float] = MappingProxyType({}),
 ) -> Program:
     """Lay out what `actions` (saved storage -> action; every candidate has one) means.
 
@@ -197,6 +206,7 @@ def compile_program(
         early: those among `stays` -> at how many positions before their first use they may be
             recomputed along with a replay that makes something that is not saved and that their
             last writer reads.
+        ratios: compression ratio of what is compressed in place.
     """
     layout = layout or Layout(problem)
     compiler = _Compiler(problem, actions, stays, early)
@@ -208,23 +218,26 @@ def compile_program(
     lives = _lives(problem, layout, actions, replays, step_of)
     size_of = [*problem.bytes, *(problem.bytes[s] for s in compiler.scratch)]
     residences = tuple(
-        _residence(problem.candidates[t], step_of, lives)
+        _residence(problem.candidates[t], step_of, lives, ratios if action == "compress" else None)
         for t, action in actions.items()
-        if action == "swap"
+        if action in ("swap", "compress")
     )
     steps = _steps(problem, layout, replays, step_of, lives)
     memory = _memory(layout, replays, residences, step_of, lives, size_of)
     return Program(tuple(steps), residences, tuple(compiler.scratch), memory)
 
 
-def _residence(c: Candidate, step_of: list[int], lives: Lives) -> Residence:
+def _residence(
+    c: Candidate, step_of: list[int], lives: Lives, ratios: Mapping[int, float] | None
+) -> Residence:
+    """When a candidate is swapped out or, with ratios, compressed in place."""
     own_use = step_of[c.first_backward_use]
-    return Residence(
-        c.storage,
-        step_of[c.ready] if c.ready >= 0 else -1,
-        step_of[c.last_forward_use] if c.last_forward_use >= 0 else -1,
-        min(own_use, lives.first_replay.get(c.storage, own_use)),
-    )
+    ready = step_of[c.ready] if c.ready >= 0 else -1
+    over = step_of[c.last_forward_use] if c.last_forward_use >= 0 else -1
+    needed_by = min(own_use, lives.first_replay.get(c.storage, own_use))
+    if ratios is None:
+        return Residence(c.storage, ready, over, needed_by)
+    return Residence(c.storage, over, over, needed_by, compressed_bytes(c.bytes, ratios[c.storage]))
 
 
 def _lives(
@@ -285,8 +298,11 @@ def _memory(
 ) -> Int64:
     own = np.array(step_of, dtype=np.int64)
     length = len(step_of) + sum(len(replay.steps) for replay in replays)
-    change = np.zeros(length + 1, dtype=np.int64)
-    change[own] += layout.allocated_bytes
+    allocated = np.zeros(length + 1, dtype=np.int64)
+    allocated[own] += layout.allocated_bytes
+    for index, buffer in lives.allocated:
+        allocated[index] += size_of[buffer]
+    change = allocated.copy()
     change[own + 1] -= layout.freed_bytes
     change[0] += sum(size_of[s] for s in layout.batch)
     for buffer in lives.changed:
@@ -294,9 +310,11 @@ def _memory(
             change[step_of[layout.last_touch[buffer]] + 1] += size_of[buffer]
     for index, buffers in lives.freed.items():
         change[index + 1] -= sum(size_of[b] for b in buffers)
-    for index, buffer in lives.allocated:
-        change[index] += size_of[buffer]
+    arriving = np.zeros(length + 1, dtype=np.int64)  # compressed bytes of what comes back
     for r in residences:
-        change[r.release_after + 1] -= size_of[r.storage]
-        change[r.needed_by] += size_of[r.storage]
-    return np.cumsum(change)[:-1]
+        change[r.release_after + 1] -= size_of[r.storage] - r.resident_bytes
+        change[r.needed_by] += size_of[r.storage] - r.resident_bytes
+        arriving[r.needed_by] += r.resident_bytes
+    memory = np.cumsum(change)
+    memory += np.maximum(arriving - allocated, 0)
+    return memory[:-1]

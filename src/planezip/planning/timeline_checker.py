@@ -1,19 +1,27 @@
 """Checks a timeline against its plan from the events alone; shares nothing with the simulator."""
 
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
 
 from planezip.errors import PlanCheckError
-from planezip.records import Event, Plan, Platform, Timeline, Trace
+from planezip.records import Event, Plan, Platform, Timeline, Trace, compressed_bytes
 from planezip.records.trace import BUDGETED_KINDS
 
 _TOLERANCE_S = 1e-9
 
 
-def check_timeline(trace: Trace, platform: Platform, plan: Plan, timeline: Timeline) -> None:
+def check_timeline(
+    trace: Trace,
+    platform: Platform,
+    plan: Plan,
+    timeline: Timeline,
+    ratios: Mapping[int, float] | None = None,
+) -> None:
     """Prove order, exclusiveness of streams, availability of swapped data, and the hard budget.
 
     Args:
         timeline: simulated with detail.
+        ratios: those that it was simulated with; by default the plan's.
 
     Raises:
         PlanCheckError: names the rule that is broken.
@@ -23,11 +31,13 @@ def check_timeline(trace: Trace, platform: Platform, plan: Plan, timeline: Timel
         raise PlanCheckError("the timeline does not run every step once, in order")
     for stream in ("compute", "d2h", "h2d"):
         _check_exclusive([e for e in timeline.events if e.stream == stream])
-    out = {e.storage: e for e in timeline.events if e.kind == "swap_out"}
-    back = {e.storage: e for e in timeline.events if e.kind == "swap_in"}
+    in_place = {w.storage for w in plan.swaps if w.in_place}
+    out = {e.storage: e for e in timeline.events if e.kind == _kinds(e, in_place)[0]}
+    back = {e.storage: e for e in timeline.events if e.kind == _kinds(e, in_place)[1]}
     for w in plan.swaps:
         _check_swap(w.storage, compute, w.out_after, w.needed_by, out, back)
-    changes = _memory_changes(trace, platform, plan, compute, out, back)
+    ratios = plan.ratios if ratios is None else ratios
+    changes = _memory_changes(trace, platform, plan, ratios, compute, out, back)
     # Between events of the same time the order is the simulator's business: frees first give the
     # least that it can have used, allocations first the most.
     least = _peak_bytes(sorted(changes))
@@ -42,6 +52,11 @@ def _check_exclusive(events: list[Event]) -> None:
     for before, after in pairwise(events):
         if after.start_s < before.end_s - _TOLERANCE_S:
             raise PlanCheckError(f"{before} and {after} overlap on one stream")
+
+
+def _kinds(event: Event, in_place: set[int]) -> tuple[str, str]:
+    """What the copies of the event's storage are called."""
+    return ("encode", "decode") if event.storage in in_place else ("swap_out", "swap_in")
 
 
 def _check_swap(
@@ -67,6 +82,7 @@ def _memory_changes(
     trace: Trace,
     platform: Platform,
     plan: Plan,
+    ratios: Mapping[int, float],
     compute: list[Event],
     out: dict[int, Event],
     back: dict[int, Event],
@@ -89,9 +105,13 @@ def _memory_changes(
         changes += [(event.end_s, -sizes[b]) for b in step.free]
         resident = (resident | new) - set(step.free)
     for w in plan.swaps:
+        size, held = sizes[w.storage], 0
+        if w.in_place:
+            held = compressed_bytes(size, ratios.get(w.storage, 1.0))
         released_s = compute[w.release_after].end_s if w.release_after >= 0 else 0.0
-        changes.append((max(released_s, out[w.storage].end_s), -sizes[w.storage]))
-        changes.append((back[w.storage].start_s, sizes[w.storage]))
+        changes.append((max(released_s, out[w.storage].end_s), held - size))
+        changes.append((back[w.storage].start_s, size))
+        changes.append((back[w.storage].end_s, -held))
     return changes
 
 

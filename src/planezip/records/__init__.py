@@ -3,6 +3,7 @@
 from planezip.records.capture import Capture, TensorCapture, WireSizes
 from planezip.records.costs import (
     activation_bytes_over_time,
+    compressed_bytes,
     iteration_seconds,
     op_seconds,
     peak_activation_bytes,
@@ -38,6 +39,7 @@ __all__ = [
     "Trace",
     "WireSizes",
     "activation_bytes_over_time",
+    "compressed_bytes",
     "file_bytes",
     "fits",
     "from_json",

@@ -1,5 +1,6 @@
 """Modelled durations and the memory of an iteration without eviction (paper IV)."""
 
+import math
 from itertools import accumulate
 
 from planezip.records.platform import Platform
@@ -32,6 +33,11 @@ def _op_s(op: Op, platform: Platform) -> float:
         return memory_s
     math_s = op.flops / (platform.peak_flops_per_s * platform.math_efficiency)
     return platform.launch_s + max(math_s, memory_s)
+
+
+def compressed_bytes(raw_bytes: int, ratio: float) -> int:
+    """What a tensor takes in memory compressed; one that does not shrink is held as it is."""
+    return min(raw_bytes, math.ceil(raw_bytes / ratio))
 
 
 def activation_bytes_over_time(trace: Trace, precision: Precision) -> tuple[int, ...]:

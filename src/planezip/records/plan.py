@@ -7,7 +7,8 @@ proves it, a runtime can run it; only planners know why it looks the way it does
 from dataclasses import dataclass
 from typing import Literal
 
-Action = Literal["keep", "swap", "drop"]
+Action = Literal["keep", "swap", "compress", "drop"]
+"""Leave as it is; copy to the host and back; compress in device memory; free and recompute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +32,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """One swapped storage; all times are indices into Plan.steps.
+    """One storage that is swapped or compressed in place; all times are indices into Plan.steps.
+
+    What is compressed in place takes its turn in the same two queues, pays for the engine and not
+    for the link, and leaves its compressed bytes in device memory until it is back.
 
     Attributes:
         storage: id of the storage, also its buffer.
-        out_after: the copy to the host may start after this step (-1: before the first), its
-            last write.
+        out_after: the copy may start after this step (-1: before the first): its last write,
+            or in place its last use before it leaves.
         release_after: its last use before it leaves; the buffer is freed when this step is over
             and the copy is complete.
         prefetch_before: the copy back may start when this step is about to start.
         needed_by: the first step that reads it again.
+        in_place: it is compressed in device memory instead of copied to the host.
     """
 
     storage: int
@@ -48,6 +53,7 @@ class Swap:
     release_after: int
     prefetch_before: int
     needed_by: int
+    in_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +68,9 @@ class Plan:
         meets_deadlines: the planner promises that, at the predicted ratios and without stalls,
             all swap-outs end with the forward pass and every swap-in before its first use there.
         actions: saved storage id -> action.
-        ratios: saved storage id -> predicted compression ratio of its transfer.
+        ratios: saved storage id -> predicted compression ratio.
         steps: the program, in execution order.
-        swaps: the transfers.
+        swaps: the transfers, and what is compressed in place.
         scratch: storage id of every further buffer: buffer number_of_storages + i holds an
             earlier version of storage scratch[i] for the time of a replay.
         stays: dropped storages that stay resident until their own last use once the replay of

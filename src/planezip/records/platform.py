@@ -20,6 +20,8 @@ class Platform:
         math_efficiency, memory_efficiency: achievable fraction of the peak.
         launch_s: overhead of starting one operator.
         copy_setup_s: overhead of starting one transfer.
+        encode_bytes_per_s, decode_bytes_per_s: rates of the engine where it compresses in place,
+            in raw bytes; None: engine_bytes_per_s.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Platform:
     engine_bytes_per_s: float
     launch_s: float = 4e-6
     copy_setup_s: float = 5e-6
+    encode_bytes_per_s: float | None = None
+    decode_bytes_per_s: float | None = None
 
     def copy_s(self, raw_bytes: int, ratio: float, link_bytes_per_s: float) -> float:
         """Time on a copy queue (Eq. 2), set-up included; the engine is bypassed if it is slower."""
@@ -41,6 +45,15 @@ class Platform:
             return self.copy_setup_s + raw_bytes / link_bytes_per_s
         link_s = raw_bytes / (ratio * link_bytes_per_s)
         return self.copy_setup_s + max(link_s, raw_bytes / self.engine_bytes_per_s)
+
+    def compress_s(self, raw_bytes: int) -> tuple[float, float]:
+        """Times on both copy queues to compress in device memory and to decompress, set-up
+        included: what Eq. 2 leaves without a link."""
+        encode, decode = (
+            self.copy_setup_s + raw_bytes / (rate or self.engine_bytes_per_s)
+            for rate in (self.encode_bytes_per_s, self.decode_bytes_per_s)
+        )
+        return encode, decode
 
     def compresses(self, ratio: float, link_bytes_per_s: float) -> bool:
         """Whether compression shortens a transfer; if not, the engine is bypassed (III-C)."""

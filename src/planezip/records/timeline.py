@@ -13,6 +13,7 @@ class Event:
     Attributes:
         start_s, end_s: seconds since the iteration began.
         kind: "op", "replay", "stall" on the compute stream; "swap_out" on d2h; "swap_in" on h2d.
+            What is compressed in place takes the same queues: "encode" on d2h, "decode" on h2d.
         step: index into Plan.steps ("stall": the step that waited), -1 for transfers.
         storage: the storage transferred or replayed, or waited for; -1 where there is none.
     """
@@ -20,7 +21,7 @@ class Event:
     start_s: float
     end_s: float
     stream: Stream
-    kind: Literal["op", "replay", "stall", "swap_out", "swap_in"]
+    kind: Literal["op", "replay", "stall", "swap_out", "swap_in", "encode", "decode"]
     step: int
     storage: int = -1
 
@@ -34,7 +35,7 @@ class Timeline:
         recompute_s: time of the compute stream in replays.
         stall_s: time of the compute stream in waiting for memory or for a prefetch.
         peak_bytes: largest activation memory at any moment.
-        swapped_bytes: raw bytes copied to the host.
+        swapped_bytes: raw bytes copied to the host; not those compressed in place.
         wire_bytes: compressed bytes copied to the host.
         events: what occupied the streams, by start time; empty unless asked for.
         memory: (seconds, bytes of activation memory from then on); empty unless asked for.

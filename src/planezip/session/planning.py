@@ -45,7 +45,11 @@ class Rates:
         )
 
     def platform(self) -> Platform:
-        """This machine, for planners: operators were measured, and the codec is the link."""
+        """This machine, for planners: operators were measured, and the codec is the link.
+
+        The rates of the link are those of compressing copies already, so that no ratio makes them
+        faster: its engine is no faster than they are.
+        """
         return Platform(
             name="this machine",
             gpu="none",
@@ -56,7 +60,9 @@ class Rates:
             memory_efficiency=1.0,
             d2h_bytes_per_s=self.encode_bytes_per_s,
             h2d_bytes_per_s=self.decode_bytes_per_s,
-            engine_bytes_per_s=1.0,  # slower than the link: a transfer takes what the link takes
+            engine_bytes_per_s=min(self.encode_bytes_per_s, self.decode_bytes_per_s),
+            encode_bytes_per_s=self.encode_bytes_per_s,
+            decode_bytes_per_s=self.decode_bytes_per_s,
         )
 
 

@@ -3,6 +3,7 @@
 from collections import deque
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Literal
 
 from planezip.records import Event
 
@@ -12,11 +13,13 @@ _OUT_DONE, _IN_DONE = 0, 1
 
 @dataclass(slots=True)
 class Transfer:
-    """A swapped storage on its way out and back.
+    """A storage on its way out and back: to the host, or compressed in place.
 
     Attributes:
         out_s, in_s: seconds on each queue, set-up included.
-        copied: the host holds it. released: its last use before it leaves is over.
+        resident_bytes: what it takes on the device while it is away: nothing on the host, its
+            compressed bytes in place.
+        copied: the copy is complete. released: its last use before it leaves is over.
         back: the copy back is complete.
     """
 
@@ -24,6 +27,7 @@ class Transfer:
     bytes: int
     out_s: float
     in_s: float
+    resident_bytes: int = 0
     copied: bool = False
     released: bool = False
     back: bool = False
@@ -63,14 +67,15 @@ class Device:
         start = max(time_s, self._out_free_s)
         self._out_free_s = start + t.out_s
         if self._detail:
-            self.events.append(Event(start, self._out_free_s, "d2h", "swap_out", -1, t.storage))
+            kind: Literal["encode", "swap_out"] = "encode" if t.resident_bytes else "swap_out"
+            self.events.append(Event(start, self._out_free_s, "d2h", kind, -1, t.storage))
         self._finish_at(self._out_free_s, _OUT_DONE, t)
 
     def release(self, time_s: float, t: Transfer) -> None:
         """Its last use is over: the memory goes now or when the copy is complete."""
         t.released = True
         if t.copied:
-            self.change(time_s, -t.bytes)
+            self.change(time_s, t.resident_bytes - t.bytes)
 
     def swap_in(self, t: Transfer) -> None:
         """Queue a copy back; `start_swap_in` starts it."""
@@ -90,7 +95,8 @@ class Device:
             self._in_busy = True
             self.change(time_s, t.bytes)
             if self._detail:
-                self.events.append(Event(time_s, time_s + t.in_s, "h2d", "swap_in", -1, t.storage))
+                kind: Literal["decode", "swap_in"] = "decode" if t.resident_bytes else "swap_in"
+                self.events.append(Event(time_s, time_s + t.in_s, "h2d", kind, -1, t.storage))
             self._finish_at(time_s + t.in_s, _IN_DONE, t)
 
     def next_s(self) -> float | None:
@@ -103,10 +109,11 @@ class Device:
         if kind == _OUT_DONE:
             t.copied = True
             if t.released:
-                self.change(time_s, -t.bytes)
+                self.change(time_s, t.resident_bytes - t.bytes)
         else:
             t.back = True
             self._in_busy = False
+            self.change(time_s, -t.resident_bytes)
         return time_s
 
     def _finish_at(self, time_s: float, kind: int, t: Transfer) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from planezip.records import Plan, Platform, Timeline, Trace, op_seconds
+from planezip.records import Plan, Platform, Swap, Timeline, Trace, compressed_bytes, op_seconds
 from planezip.records.trace import BUDGETED_KINDS
 from planezip.simulation.engine import Device, Transfer
 from planezip.simulation.stream import ComputeStream
@@ -41,6 +41,12 @@ class Simulator:
             p.copy_s(size, ratio, p.h2d_bytes_per_s),
         )
 
+    def compression(self, storage: int, ratios: Mapping[int, float]) -> Transfer:
+        """The storage compressed in place and back, by its ratio."""
+        size = self.sizes[storage]
+        held = compressed_bytes(size, ratios.get(storage, 1.0))
+        return Transfer(storage, size, *self.platform.compress_s(size), held)
+
     def wire_bytes(self, storage: int, ratios: Mapping[int, float]) -> int:
         """Bytes of the storage on the link to the host."""
         size, ratio = self.sizes[storage], ratios.get(storage, 1.0)
@@ -55,9 +61,7 @@ class _Run(ComputeStream):
         super().__init__(Device(plan.budget_bytes, detail), detail)
         self.simulator, self.plan, self.ratios = simulator, plan, ratios
         self.sizes = [*simulator.sizes, *(simulator.sizes[s] for s in plan.scratch)]
-        self.transfers = {
-            swap.storage: simulator.transfer(swap.storage, ratios) for swap in plan.swaps
-        }
+        self.transfers = {swap.storage: self._transfer(swap) for swap in plan.swaps}
         # Queues are FIFO, so what is needed first goes first.
         swaps = sorted(plan.swaps, key=lambda swap: (swap.needed_by, swap.storage))
         self.out_after = _by_step((swap.out_after, swap.storage) for swap in swaps)
@@ -147,8 +151,12 @@ class _Run(ComputeStream):
         for s in self.release_after.get(index, ()):
             self.device.release(self.now_s, self.transfers[s])
 
+    def _transfer(self, swap: Swap) -> Transfer:
+        way = self.simulator.compression if swap.in_place else self.simulator.transfer
+        return way(swap.storage, self.ratios)
+
     def _timeline(self) -> Timeline:
-        swapped = [self.transfers[swap.storage] for swap in self.plan.swaps]
+        swapped = [self.transfers[swap.storage] for swap in self.plan.swaps if not swap.in_place]
         return Timeline(
             duration_s=self.now_s,
             recompute_s=self.recompute_s,
