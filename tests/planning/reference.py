@@ -3,24 +3,30 @@
 import numpy as np
 
 from planezip.planning.replay import NotReplayableError, replay_peak_bytes, replay_positions
-from planezip.records import Step
+from planezip.records import Step, compressed_bytes
 
 
-def cover_deficit(problem, target, swap_cost_s=None):
+def cover_deficit(problem, target, swap_cost_s=None, compress_cost_s=None, ratios=None):
     """Stage two: actions, with every score, replay and peak computed anew for every choice."""
     actions = dict.fromkeys(problem.candidates, "keep")
-    forbidden = set()
+    forbidden, ratios = set(), ratios or {}
     while True:
-        memory = memory_left(problem, actions)
+        memory = memory_left(problem, actions, ratios)
         if memory.max() <= target:
             return actions
         peak = int(memory.argmax())
         choices = []
         for rank, (t, c) in enumerate(problem.candidates.items()):
-            if actions[t] == "keep" and c.last_forward_use < peak < c.first_backward_use:
+            held = held_away(c, actions[t], ratios)
+            idle = c.last_forward_use < peak < c.first_backward_use
+            if actions[t] in ("keep", "compress") and held and idle:
                 for kind, cost_s in options(problem, actions, c, forbidden, swap_cost_s):
-                    score = cost_s / (c.bytes * max(c.idle_s, 1e-12))
+                    score = cost_s / (held * max(c.idle_s, 1e-12))
                     choices.append((score, rank, kind == "swap", t, kind))
+                saved = held - held_away(c, "compress", ratios)
+                if compress_cost_s and saved:
+                    score = compress_cost_s(c) / (saved * max(c.idle_s, 1e-12))
+                    choices.append((score, rank, 2, t, "compress"))
         if not choices:
             return actions
         *_, t, kind = min(choices)
@@ -43,12 +49,19 @@ def dropped(actions):
     return [t for t, action in actions.items() if action == "drop"]
 
 
-def memory_left(problem, actions):
+def held_away(c, action, ratios):
+    """What a candidate takes in device memory while it is idle."""
+    if action == "compress":
+        return compressed_bytes(c.bytes, ratios.get(c.storage, 1.0))
+    return c.bytes if action == "keep" else 0
+
+
+def memory_left(problem, actions, ratios=None):
     memory = problem.memory.copy()
     for t, action in actions.items():
-        if action != "keep":
-            c = problem.candidates[t]
-            memory[c.last_forward_use + 1 : c.first_backward_use] -= c.bytes
+        c = problem.candidates[t]
+        away = c.bytes - held_away(c, action, ratios or {})
+        memory[c.last_forward_use + 1 : c.first_backward_use] -= away
     return memory
 
 
@@ -90,8 +103,9 @@ def replays_fit(problem, actions, t, target):
 class Compiler:
     """Walks through all operators and lays out step after step, then places frees from the end."""
 
-    def __init__(self, problem, actions, stays):
+    def __init__(self, problem, actions, stays, ratios=None):
         self.problem, self.actions, self.stays = problem, actions, stays
+        self.ratios = ratios or {}
         self.drafts, self.scratch, self.scratch_of = [], [], {}
         storages = problem.trace.storages
         self.batch = [s.id for s in storages if s.kind == "input" and problem.uses[s.id]]
@@ -120,9 +134,15 @@ class Compiler:
         )
         at = [*self.step_of, -1]  # position -1 is step -1
         residences = [
-            (t, at[c.ready], at[c.last_forward_use], needed_by[t])
+            (
+                t,
+                at[c.last_forward_use if actions[t] == "compress" else c.ready],
+                at[c.last_forward_use],
+                needed_by[t],
+                held_away(c, actions[t], self.ratios),
+            )
             for t, c in problem.candidates.items()
-            if actions[t] == "swap"
+            if actions[t] in ("swap", "compress")
         ]
         return steps, tuple(self.scratch), residences, self.memory(frees, residences)
 
@@ -190,7 +210,7 @@ class Compiler:
                 if buffer not in alive:
                     alive.add(buffer)
                     frees[index].append(buffer)
-                if self.actions.get(buffer) == "swap" and index >= first:
+                if self.actions.get(buffer) in ("swap", "compress") and index >= first:
                     needed_by[buffer] = index
             alive.difference_update(allocates)
         return frees, needed_by
@@ -202,7 +222,14 @@ class Compiler:
         for index, (_, _, _, allocates, _) in enumerate(self.drafts):
             change[index] += sum(size_of[b] for b in allocates)
             change[index + 1] -= sum(size_of[b] for b in frees[index])
-        for t, _, release_after, needed_by in residences:
-            change[release_after + 1] -= size_of[t]
-            change[needed_by] += size_of[t]
-        return np.cumsum(change)[:-1]
+        for t, _, release_after, needed_by, held in residences:
+            change[release_after + 1] += held - size_of[t]
+            change[needed_by] += size_of[t] - held
+        memory = np.cumsum(change)[:-1]
+        for index, (_, _, _, allocates, _) in enumerate(self.drafts):
+            # What comes back is there twice before the step allocates.
+            twice = sum(held for *_, needed_by, held in residences if needed_by == index)
+            memory[index] = max(
+                memory[index], memory[index] + twice - sum(size_of[b] for b in allocates)
+            )
+        return memory

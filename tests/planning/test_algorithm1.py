@@ -18,12 +18,17 @@ def draft_for(trace):
     return Draft(problem, ReplayCosts(problem))
 
 
-def naive_feasible(problem, chosen, copy_s):
+def naive_feasible(problem, chosen, copy_s, in_place=()):
     """Both FIFO queues simulated transfer by transfer."""
     c = problem.candidates
+
+    def may_start_s(t):
+        over_s = float(problem.start_s[c[t].last_forward_use + 1])
+        return over_s if t in in_place else c[t].ready_s
+
     clock = 0.0
-    for t in sorted(chosen, key=lambda t: (c[t].ready_s, t)):
-        clock = max(clock, c[t].ready_s) + copy_s[t]
+    for t in sorted(chosen, key=may_start_s):
+        clock = max(clock, may_start_s(t)) + copy_s[t]
     if clock > problem.forward_s:
         return False
     clock = problem.forward_s
@@ -47,6 +52,24 @@ def test_admission_by_slack_equals_simulating_both_queues(trace, seed):
     for t in order:
         expected = naive_feasible(problem, [*chosen, t], copy_s)
         assert queues.admit(t, copy_s[t], copy_s[t]) == expected
+        if expected:
+            chosen.append(t)
+
+
+@settings(deadline=None)
+@given(traces(), st.integers(0, 2**32 - 1))
+def test_mixed_queues_admit_what_simulating_both_with_encodings_lets_pass(trace, seed):
+    random = Random(seed)
+    problem = Problem(trace, UNIT)
+    queues = CopyQueues(problem, mixed=True)
+    order = list(problem.candidates)
+    random.shuffle(order)
+    copy_s = {t: float(random.randint(0, 8)) for t in order}
+    in_place = {t for t in order if random.random() < 0.5}
+    chosen: list[int] = []
+    for t in order:
+        expected = naive_feasible(problem, [*chosen, t], copy_s, in_place)
+        assert queues.admit(t, copy_s[t], copy_s[t], t in in_place) == expected
         if expected:
             chosen.append(t)
 
@@ -114,15 +137,21 @@ def test_equal_scores_drop_the_tensor_produced_first():
 
 
 @settings(deadline=None)
-@given(traces(), st.integers(20, 95), st.none() | st.integers(0, 9))
-def test_stage_two_chooses_what_working_out_every_score_anew_would_choose(trace, percent, swap_s):
+@given(traces(), st.integers(20, 95), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9))
+def test_stage_two_chooses_what_working_out_every_score_anew_would_choose(
+    trace, percent, swap_s, compress_s
+):
     problem = Problem(trace, UNIT)
     target = problem.peak_bytes * percent // 100
-    cost = swap_s if swap_s is None else lambda c: float(swap_s + c.storage % 5)
-    draft = Draft(problem, ReplayCosts(problem))
-    cover_deficit(draft, target, cost)
-    assert draft.actions == reference.cover_deficit(problem, target, cost)
-    assert draft.memory.tolist() == reference.memory_left(problem, draft.actions).tolist()
+    swap, compress = (
+        None if s is None else lambda c, s=s: float(s + c.storage % 5) for s in (swap_s, compress_s)
+    )
+    ratios = {t: 1.0 + t % 3 for t in problem.candidates}
+    draft = Draft(problem, ReplayCosts(problem), ratios)
+    cover_deficit(draft, target, swap, compress)
+    assert draft.actions == reference.cover_deficit(problem, target, swap, compress, ratios)
+    left = reference.memory_left(problem, draft.actions, ratios)
+    assert draft.memory.tolist() == left.tolist()
 
 
 def test_memory_of_a_draft_is_what_the_evictions_leave():

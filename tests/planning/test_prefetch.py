@@ -1,11 +1,14 @@
 """Prefetches start at the earliest point from which memory holds (Algorithm 1, line 12)."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planezip.errors import PlanOverflowError
 from planezip.planning.prefetch import _after_last_above, place_prefetches
 from planezip.planning.program import Program, Residence
+from planezip.records import Swap
 
 
 def program(memory, *residences):
@@ -35,6 +38,16 @@ def test_what_is_needed_first_is_placed_first_and_takes_its_room():
     p = program([9, 5, 5, 5, 5, 5], Residence(0, 0, 0, 5), Residence(1, 0, 0, 3))
     assert starts(place_prefetches(p, [4, 4], 10)) == {1: 1, 0: 3}
     assert [w.storage for w in place_prefetches(p, [4, 4], 10)] == [1, 0]
+
+
+def test_what_is_compressed_in_place_needs_room_for_both_at_its_use_at_the_latest():
+    p = program([9, 5, 5, 9], Residence(0, 0, 0, 3, resident_bytes=2))
+    (swap,) = place_prefetches(p, [4], 9)
+    assert swap == Swap(0, 0, 0, 1, 3, in_place=True)
+    with pytest.raises(PlanOverflowError) as caught:
+        place_prefetches(p, [4], 8)
+    assert (caught.value.step, caught.value.needed_bytes) == (3, 9)
+    place_prefetches(program([9, 5, 5, 9], Residence(0, 0, 0, 3)), [4], 8)  # the simulator's matter
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=400), st.integers(0, 20))

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planezip.planning.problem import Problem
-from planezip.planning.program import compile_program
+from planezip.planning.program import Residence, compile_program
 from planezip.planning.replay import ReplayCosts
 from planezip.records import Step
 from planning.reference import Compiler
@@ -73,6 +73,16 @@ def test_a_swapped_tensor_that_a_replay_reads_is_needed_by_the_replay():
     (residence,) = program.residences
     assert residence.storage == 1
     assert program.steps[residence.needed_by].replay_for == 2
+
+
+def test_a_compressed_tensor_leaves_after_its_last_use_and_its_compressed_bytes_stay():
+    problem = Problem(chain(), UNIT)
+    actions = dict.fromkeys(problem.candidates, "keep") | {1: "compress"}
+    program = compile_program(problem, actions, ratios={1: 2.5})
+    # Step 5 allocates a byte: before it does so the ten bytes are there beside the four.
+    assert program.memory.tolist() == [11, 31, 55, 56, 27, 16]
+    (residence,) = program.residences
+    assert residence == Residence(1, out_after=1, release_after=1, needed_by=5, resident_bytes=4)
 
 
 def test_a_replay_rebuilds_an_overwritten_version_in_a_scratch_buffer():
@@ -150,15 +160,17 @@ def test_the_program_is_that_of_walking_through_all_operators(trace, random):
     problem = Problem(trace, UNIT)
     costs = ReplayCosts(problem)
     actions = {
-        t: random.choice(["keep", "swap", "drop" if costs.can_drop(t) else "keep"])
+        t: random.choice(["keep", "swap", "compress", "drop" if costs.can_drop(t) else "keep"])
         for t in problem.candidates
     }
     stays = [t for t, action in actions.items() if action == "drop" and random.random() < 0.5]
-    program = compile_program(problem, actions, stays)
-    steps, scratch, residences, memory = Compiler(problem, actions, stays).program()
+    ratios = {t: 1.3 + t % 3 for t in actions}
+    program = compile_program(problem, actions, stays, ratios=ratios)
+    steps, scratch, residences, memory = Compiler(problem, actions, stays, ratios).program()
     assert program.steps == steps
     assert program.scratch == scratch
     assert [
-        (r.storage, r.out_after, r.release_after, r.needed_by) for r in program.residences
+        (r.storage, r.out_after, r.release_after, r.needed_by, r.resident_bytes)
+        for r in program.residences
     ] == residences
     assert program.memory.tolist() == memory.tolist()

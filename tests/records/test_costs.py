@@ -9,6 +9,7 @@ from planezip.records import (
     Op,
     Trace,
     activation_bytes_over_time,
+    compressed_bytes,
     iteration_seconds,
     op_seconds,
     peak_activation_bytes,
@@ -71,3 +72,11 @@ def test_the_peak_is_never_below_any_single_operators_own_storages(trace):
 def test_an_empty_trace_has_no_peak():
     assert peak_activation_bytes(trace_of(), "fp32") == 0
     assert iteration_seconds(trace_of(), PLATFORM) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("raw", "ratio", "held"),
+    [(10, 2.0, 5), (10, 3.0, 4), (10, 1.0, 10), (10, 0.5, 10), (0, 4.0, 0)],
+)
+def test_compressed_bytes_are_whole_and_never_more_than_raw(raw, ratio, held):
+    assert compressed_bytes(raw, ratio) == held

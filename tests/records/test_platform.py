@@ -58,3 +58,10 @@ def test_platforms_beyond_the_paper_are_those_of_their_datasheets():
 def test_the_link_of_gh200_is_asymmetric():
     on = platform("gh200")
     assert on.copy_s(10**9, 1.0, on.d2h_bytes_per_s) > on.copy_s(10**9, 1.0, on.h2d_bytes_per_s)
+
+
+def test_compressing_in_place_takes_the_engine_both_ways_unless_it_has_other_rates():
+    p = replace(platform("A"), engine_bytes_per_s=10e9, copy_setup_s=1.0)
+    assert p.compress_s(10**10) == (2.0, 2.0)
+    assert replace(p, encode_bytes_per_s=5e9).compress_s(10**10) == (3.0, 2.0)
+    assert replace(p, decode_bytes_per_s=20e9).compress_s(10**10) == (2.0, 1.5)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from planezip.errors import PlanOverflowError
+from planezip.errors import PlanCheckError, PlanOverflowError
+from planezip.planning import check_timeline
 from planezip.records import Event, Plan, Step, Swap
 from planezip.simulation import Simulator
 from traces import UNIT, TraceBuilder
@@ -84,6 +85,58 @@ def test_a_slow_engine_limits_and_a_slower_one_is_bypassed():
     bypassed = simulate(trace, plan, {1: 10.0}, replace(UNIT, engine_bytes_per_s=0.5))
     assert Event(4.0, 14.0, "d2h", "swap_out", -1, 1) in bypassed.events
     assert bypassed.wire_bytes == 10
+
+
+def test_compressing_in_place_takes_the_engine_and_leaves_the_compressed_bytes():
+    trace = two_layer_trace()
+    swap = Swap(
+        storage=1, out_after=1, release_after=1, prefetch_before=3, needed_by=3, in_place=True
+    )
+    plan = replace(plan_for(trace, 100, KEEP_STEPS, (swap,)), actions={1: "compress", 2: "keep"})
+    platform = replace(UNIT, encode_bytes_per_s=5.0, decode_bytes_per_s=2.0, copy_setup_s=1.0)
+    timeline = simulate(trace, plan, {1: 2.4}, platform)
+    assert timeline.events == (
+        Event(0.0, 4.0, "compute", "op", 0),
+        Event(4.0, 8.0, "compute", "op", 1),
+        Event(8.0, 11.0, "d2h", "encode", -1, 1),  # when its last use is over: 1 + 10 / 5
+        Event(8.0, 12.0, "compute", "op", 2),
+        Event(12.0, 18.0, "compute", "stall", 3, 1),
+        Event(12.0, 18.0, "h2d", "decode", -1, 1),  # 1 + 10 / 2
+        Event(18.0, 22.0, "compute", "op", 3),
+    )
+    assert timeline.memory == (
+        (0.0, 1), (0.0, 11), (4.0, 10), (4.0, 20), (8.0, 22),
+        (11.0, 17),  # 10 bytes become 5
+        (12.0, 7), (12.0, 17), (18.0, 12), (18.0, 14), (22.0, 0),
+    )  # fmt: skip
+    assert (timeline.swapped_bytes, timeline.wire_bytes, timeline.stall_s) == (0, 0, 6.0)
+    check_timeline(trace, platform, plan, timeline, {1: 2.4})
+    with pytest.raises(PlanCheckError, match="as said"):
+        check_timeline(trace, platform, plan, replace(timeline, peak_bytes=28), {1: 2.4})
+
+
+def test_decompressing_waits_for_room_beside_the_compressed_bytes():
+    trace = two_layer_trace()
+    swap = Swap(1, 1, 1, 2, 3, in_place=True)
+    plan = replace(plan_for(trace, 22, KEEP_STEPS, (swap,)), actions={1: "compress", 2: "keep"})
+    timeline = simulate(trace, plan, {1: 2.0}, replace(UNIT, engine_bytes_per_s=10.0))
+    # Asked for at 8; 5 + 10 + 2 bytes are there until b is freed at 12.
+    assert Event(12.0, 13.0, "h2d", "decode", -1, 1) in timeline.events
+
+
+def test_without_room_beside_the_compressed_bytes_the_plan_overflows():
+    b = TraceBuilder()
+    batch = b.existing("input", 1)
+    first = b.op("forward", 4, [batch], new=[10])
+    second = b.op("forward", 4, [first], new=[5])
+    gradient = b.op("backward", 4, [second], new=[2])
+    b.op("backward", 4, [gradient, first], new=[2])
+    trace = b.build()
+    plan = plan_for(trace, 20, KEEP_STEPS, (Swap(1, 1, 1, 3, 3, in_place=True),))
+    assert simulate(trace, plan, {1: 1.25}).peak_bytes == 20  # 8 + 10, and a gradient
+    with pytest.raises(PlanOverflowError) as caught:
+        simulate(trace, replace(plan, budget_bytes=19), {1: 1.25})
+    assert (caught.value.step, caught.value.needed_bytes) == (3, 20)
 
 
 def test_set_up_is_paid_per_transfer():
