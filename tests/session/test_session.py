@@ -52,7 +52,7 @@ def test_the_budget_holds_in_both_passes(model: nn.Module, ratio: float) -> None
     report = session.report()
     assert report.budget_bytes is not None
     assert report.budget_bytes <= ratio * plain * 1.01
-    assert max(peaks[2:]) <= report.budget_bytes
+    assert max(peaks) <= report.budget_bytes
     assert report.measured_peak_bytes is not None
     assert report.measured_peak_bytes <= report.budget_bytes
     session.close()
@@ -112,12 +112,13 @@ def test_a_session_that_is_switched_off_leaves_training_alone(model: nn.Module) 
     session.close()
 
 
-def test_where_the_pool_is_too_small_the_plan_recomputes(model: nn.Module) -> None:
+def test_where_the_pool_is_too_small_the_plan_does_without(model: nn.Module) -> None:
     session = Session(model, budget_ratio=0.7, host_pool=0)
     peaks = _train(model, session)
     report = session.report()
     assert report.pool_peak_bytes == 0
     assert "swap" not in report.actions
+    assert "drop" in report.actions or "compress" in report.actions
     assert report.budget_bytes is not None
     assert max(peaks[2:]) <= report.budget_bytes
     session.close()

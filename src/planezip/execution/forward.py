@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -38,15 +39,24 @@ class Handle:
     ) -> None:
         self.forward, self.saved, self.geometry = forward, saved, geometry
         self.version = tensor._version
-        self.probe = tensor.detach()
-        if saved is not None:
-            forward.hold(saved)
-            self.probe.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        if saved is None:
+            self.probe = tensor.detach()
+            return
+        forward.hold(saved)
+        # No dispatch mode needs to hear of this, and there are many of them.
+        with torch._C._DisableTorchDispatch():
+            self.probe = tensor.detach()
+            self.probe.data = _nothing(tensor.dtype, tensor.device)
 
     def __del__(self) -> None:
         saved = getattr(self, "saved", None)
         if saved is not None:
             self.forward.release(saved)
+
+
+@cache
+def _nothing(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    return torch.empty(0, dtype=dtype, device=device)
 
 
 class Forward:
@@ -211,7 +221,10 @@ class Forward:
         self._let_go(saved)
 
     def _begin_backward(self) -> None:
-        self.begun = True
+        if not self.begun:
+            self.begun = True
+            # Backward is planned from the memory that is left when all that leaves has left.
+            self._settle_all()
         if not self._open and not self.records_backward:
             self.recorder = None
 
@@ -280,14 +293,17 @@ class Forward:
 
     def _schedule_changed(self) -> None:
         """Another operator came than was foreseen; what was dropped until now stays so."""
+        self._settle_all()
+        if self.schedule is None and self.profile is not None and self.recorder is not None:
+            self._verify_from_here(self.recorder)
+
+    def _settle_all(self) -> None:
         for waiting in self._stay_until.values():
             for saved in waiting:
                 saved.leave(self._copier)
         self._stay_until.clear()
         for saved in self._saved.values():
             self._settle(saved)
-        if self.schedule is None and self.profile is not None and self.recorder is not None:
-            self._verify_from_here(self.recorder)
 
     def _verify_from_here(self, recorder: Recorder) -> None:
         """Nothing was decided yet, so that the pass can be profiled as if it had begun so.
