@@ -50,7 +50,7 @@ class Cpu:
         return compress_bound(nbytes)
 
     def encode(self, memory: Memory, dtype: torch.dtype, out: Bytes) -> int:
-        return compress(whole(memory, dtype), threads=1, out=out)
+        return int(compress(whole(memory, dtype), threads=1, out=out))
 
     def decode(self, stream: Bytes, memory: Memory, dtype: torch.dtype) -> None:
         decompress(stream, out=whole(memory, dtype), threads=1)

@@ -95,7 +95,7 @@ class Forward:
         self.packs: list[Pack] = []
         self.journal = journal
         self.recorder: Recorder | None = Recorder(self.tape, self._on_op, self._on_death)
-        self.recorder.meter = journal and journal.meter
+        self.recorder.meter = None if journal is None else journal.meter
         self.profile: Profile | None = Profile(self.tape)
         self.begun = False
         self.left_alone = 0

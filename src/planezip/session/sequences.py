@@ -22,7 +22,7 @@ from planezip.execution.sequence import Sequence
 
 Mode = Literal["verify", "time", "follow"]
 Plans = Callable[[Profile, Work, Work, int], Schedule]
-"""Makes the schedule of a profile from the copies' work and the bytes that earlier ones exceeded."""
+"""Makes a profile's schedule from the copies' work and the bytes that earlier ones exceeded."""
 
 PATIENCE = 4  # passes without a plan, waiting for one that left its plan to come again
 ATTEMPTS = 2  # passes without a plan, waiting for a sequence to be timed

@@ -1,9 +1,9 @@
 """What a planned pass did when, beside what was predicted, in the simulator's own record."""
 
-import os
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from planezip.execution.journal import Entry
@@ -50,7 +50,7 @@ class SessionTimeline:
             rows += made["traceEvents"]
         return {"traceEvents": rows, "displayTimeUnit": "ms"}
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | Path) -> None:
         """Write `perfetto()` to a file."""
         write_atomically(path, to_json(self.perfetto()))
 
