@@ -10,6 +10,7 @@ from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from planezip.execution.geometry import geometry_of
+from planezip.execution.guards import Environment
 from planezip.execution.meter import Meter
 from planezip.execution.schema import Schema, generator_of, schema_of, tensors_in
 from planezip.execution.stopwatch import Stopwatch
@@ -51,6 +52,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.verifies = False
         self.meter: Meter | None = None
         self._on_op = on_op
+        self._latest_environment = tape.environment
 
     def __torch_dispatch__(
         self,
@@ -139,12 +141,20 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             tuple(None if i in statistics else self._freeze(a) for i, a in enumerate(args)),
             {name: self._freeze(value) for name, value in kwargs.items()},
             grad_enabled=torch.is_grad_enabled(),
+            environment=self._environment(),
         )
         operands = operands_in((*op.args, *op.kwargs.values()))
         op.reads = tuple(dict.fromkeys(o.value for o in operands))
         if schema.random:
             op.generator_state = generator_of(kwargs).get_state()
         return op
+
+    def _environment(self) -> Environment:
+        """The settings as they are; mostly those of the operator before."""
+        now = Environment.now()
+        if now != self._latest_environment:
+            self._latest_environment = now
+        return self._latest_environment
 
     def _freeze(self, argument: Any) -> Any:
         if isinstance(argument, torch.Tensor):
@@ -200,7 +210,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """Whether what the operator reads is the same in every replay."""
         if any(leaf is OPAQUE for leaf in leaves((*op.args, *op.kwargs.values()))):
             return False
-        return schema.overwrites or all(self.tape.values[v].defined for v in op.reads)
+        values = [self.tape.values[v] for v in op.reads]
+        if any(value.external and value.producer >= 0 for value in values):
+            return False  # a buffer that this pass has written may be written again
+        return schema.overwrites or all(value.defined for value in values)
 
     def _overwrite(
         self, tensor: torch.Tensor, index: int, repeatable: bool, schema: Schema

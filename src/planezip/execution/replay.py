@@ -79,15 +79,16 @@ def replay(
                 return memory
         return find(v)
 
-    with restored(tape.environment):
-        for i in order:
-            start_s = perf_counter()
-            for v, memory in run(tape.ops[i], made_or_found, scratch).items():
-                (results if v in targets or stays(v) else scratch)[v] = memory
-            for v in [v for v in scratch if last_read.get(v, -1) <= i]:
-                del scratch[v]
-            if on_op is not None:
-                on_op(i, start_s)
+    for i in order:
+        start_s = perf_counter()
+        with restored(tape.ops[i].environment):
+            made = run(tape.ops[i], made_or_found, scratch)
+        for v in list(made):
+            (results if v in targets or stays(v) else scratch)[v] = made.pop(v)
+        for v in [v for v in scratch if last_read.get(v, -1) <= i]:
+            del scratch[v]
+        if on_op is not None:
+            on_op(i, start_s)
     return results
 
 
@@ -140,13 +141,18 @@ def copied(memory: Memory) -> Memory:
 
 
 def _call(op: TapeOp, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """As the operator ran in forward: below autograd, with its grad mode and random numbers."""
+    """As the operator ran in forward: below autograd and autocast, with its grad mode and random
+    numbers."""
     generator = generator_of(kwargs)
     found = generator.get_state() if op.generator_state is not None else None
     try:
         if op.generator_state is not None:
             generator.set_state(op.generator_state)
-        with torch.set_grad_enabled(op.grad_enabled), torch._C._AutoDispatchBelowAutograd():
+        with (
+            torch.set_grad_enabled(op.grad_enabled),
+            torch._C._AutoDispatchBelowAutograd(),
+            torch._C._DisableAutocast(),  # what it cast in forward is on the tape
+        ):
             return op.func(*args, **kwargs)
     finally:
         if found is not None:

@@ -50,6 +50,7 @@ class Sequence:
         mine = self.ops[index]
         return (
             mine.func is op.func
+            and mine.environment == op.environment
             and mine.results == op.results
             and alike(mine.args, op.args, schema_of(op.func).numbers)
             and alike(mine.kwargs, op.kwargs, schema_of(op.func).numbers)

@@ -90,12 +90,14 @@ class TapeOp:
         results: for every tensor among its results, in order, the value it is, -1 if it is a view.
         mutated: (operand, value that it became) of every argument written in place.
         grad_enabled: grad mode.
+        environment: the settings under which it ran.
         generator_state: of the generator that it draws from, None if it draws from none.
     """
 
     func: OpOverload[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    environment: Environment
     reads: tuple[int, ...] = ()
     results: tuple[int, ...] = ()
     mutated: tuple[tuple[Operand, int], ...] = ()
@@ -113,7 +115,7 @@ class Tape:
     """The operators and values of one forward pass.
 
     Attributes:
-        environment: the settings under which it ran.
+        environment: the settings under which it began.
     """
 
     ops: list[TapeOp] = field(default_factory=list)
