@@ -88,6 +88,8 @@ Outcome Trial::run(const Decisions& decisions) {
         const bool made = it.final_writer[k] >= 0 && it.last_forward_use[k] >= 0;
         require(decisions.early[k] >= 0 && decisions.delays[k] >= 0);
         require(made || decisions.actions[k] != kDrop);
+        const int64_t held = decisions.resident_bytes[k], bytes = it.bytes[size_t(it.storage[k])];
+        require(decisions.actions[k] != kCompress || (held > 0 && held < bytes));
     }
     Program& program = state_->compiler.compile(decisions);
     const std::vector<int64_t>& memory = program.memory;

@@ -68,11 +68,10 @@ def improve(
     Raises:
         InputError: scipy is not installed.
     """
-    if plan and not {"swap", "drop"} & set(plan.actions.values()):
+    if plan and set(plan.actions.values()) <= {"keep"}:
         return plan  # nothing is faster than evicting nothing
     problem = planner.problem
-    copy_s = {t: planner.copy_s(t, ratios.get(t, 1.0)) for t in problem.candidates}
-    trial = Trial(problem, planner.layout, copy_s, budget_bytes)
+    trial = Trial(problem, planner.layout, ratios, budget_bytes, planner.pool)
     counter = Counter(trial, effort.evaluations, effort.starts_now())
     starts = []
     if plan:
@@ -84,7 +83,9 @@ def improve(
     except Exhausted:
         pass
     else:
-        moves = Moves(problem, map(planner.can_drop, problem.candidates), effort.seed)
+        can_drop = map(planner.can_drop, problem.candidates)
+        can_compress = trial.can_compress if planner.in_place else ()
+        moves = Moves(problem, can_drop, effort.seed, can_compress)
         search(_distinct(starts), moves, counter)
     best = counter.best
     if best and (plan is None or best.duration_s < plan.predicted_s):
@@ -158,7 +159,7 @@ def _lay_out(
         stays,
         budget_bytes,
         ratios,
-        {t: int(d.delays[rank[t]]) for t, a in actions.items() if a == "swap"},
+        {t: int(d.delays[rank[t]]) for t, a in actions.items() if a in ("swap", "compress")},
         {t: int(d.early[rank[t]]) for t in stays},
     )
     timeline = simulate(plan, ratios)
