@@ -174,7 +174,9 @@ def drawn(moves, count, times):
 def test_moves_without_compression_in_place_are_those_that_committed_results_were_found_with():
     problem = Problem(chain_trace([10, 3, 20, 7, 9, 14, 2, 11], 3, 3), UNIT)
     can_drop = [k not in (1, 4) for k in range(8)]
-    made = [change for changes, _ in drawn(Moves(problem, can_drop, 3), 8, 1000) for change in changes]
+    made = [
+        change for changes, _ in drawn(Moves(problem, can_drop, 3), 8, 1000) for change in changes
+    ]
     assert hashlib.sha256(repr(made).encode()).hexdigest().startswith("0a7c8a966c55b814")
 
 

@@ -89,13 +89,13 @@ class Trial:
         self._native = _native.Trial(_arrays(problem, layout))
         p, found = problem.platform, problem.candidates.values()
         sizes = [(c.bytes, ratios.get(c.storage, 1.0)) for c in found]
-        self._transfers = (
+        self._seconds = (
             np.array([p.copy_s(*size, p.d2h_bytes_per_s) for size in sizes], dtype=np.float64),
             np.array([p.copy_s(*size, p.h2d_bytes_per_s) for size in sizes], dtype=np.float64),
             np.array([p.compress_s(c.bytes)[0] for c in found], dtype=np.float64),
             np.array([p.compress_s(c.bytes)[1] for c in found], dtype=np.float64),
-            np.array([compressed_bytes(*size) for size in sizes], dtype=np.int64),
         )
+        self._resident = np.array([compressed_bytes(*size) for size in sizes], dtype=np.int64)
         self._budget_bytes, self._pool = budget_bytes, pool
         pooled = [pool.bytes_of[t] for t in problem.candidates] if pool else []
         self._pooled_bytes = np.array(pooled, dtype=np.int64)
@@ -109,7 +109,8 @@ class Trial:
             if pooled_bytes > self._pool.capacity_bytes:
                 return Outcome(0.0, 0.0, 0.0, 0, pooled_bytes - self._pool.capacity_bytes)
         of_plan = (d.actions, d.stays, d.early, d.delays)
-        return Outcome(*self._native.run(*of_plan, *self._transfers, self._budget_bytes))
+        budget = self._budget_bytes
+        return Outcome(*self._native.run(*of_plan, *self._seconds, self._resident, budget))
 
 
 def _arrays(problem: Problem, layout: Layout) -> dict[str, object]:
