@@ -21,7 +21,8 @@ from planezip.planning import (
     policy,
 )
 from planezip.planning.plus import MORE_RANKINGS
-from planezip.planning.portfolio import algorithm1_recipes, lay_out
+from planezip.planning.portfolio import lay_out
+from planezip.planning.recipes import algorithm1_recipes
 from planezip.planning.relaxation import Relaxation
 from planezip.planning.rounding import relaxations, rounded_recipes
 from planezip.planning.search import Counter, Exhausted, Moves

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from planezip.planning.algorithm1 import CopyQueues, cover_deficit, fill_engines, fill_link
 from planezip.planning.draft import Draft
-from planezip.planning.portfolio import RANKINGS, Planner, Recipe, algorithm1_recipes
+from planezip.planning.planner import Planner
 from planezip.planning.problem import Candidate
+from planezip.planning.recipes import RANKINGS, Recipe, algorithm1_recipes
 from planezip.records import compressed_bytes
 
 FRACTIONS = (1.0, 0.5)  # of the link: what it leaves to the engines matters more than how finely

@@ -8,14 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from planezip.planning.portfolio import (
-    Planner,
-    Recipe,
-    Simulate,
-    algorithm1_recipes,
-    drafts,
-    lay_out,
-)
+from planezip.planning.planner import Planner
+from planezip.planning.portfolio import Simulate, drafts, lay_out
+from planezip.planning.recipes import Recipe, algorithm1_recipes
 from planezip.planning.rounding import relaxations, rounded_recipes
 from planezip.planning.search import EARLY, Counter, Exhausted, Found, Moves, search
 from planezip.planning.trial import ACTIONS, Decisions, Trial

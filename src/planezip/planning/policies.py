@@ -6,17 +6,10 @@ from dataclasses import dataclass, replace
 
 from planezip.errors import InputError, OverBudgetError, PlanOverflowError
 from planezip.planning.in_place import in_place_recipes
+from planezip.planning.planner import Planner
 from planezip.planning.plus import Effort, improve
-from planezip.planning.portfolio import (
-    Planner,
-    Recipe,
-    Simulate,
-    build_plan,
-    cost_model,
-    largest_idle_first,
-    portfolio,
-    recompute_only,
-)
+from planezip.planning.portfolio import Simulate, build_plan, portfolio
+from planezip.planning.recipes import Recipe, cost_model, largest_idle_first, recompute_only
 from planezip.records import Plan
 
 Recipes = Callable[[Planner, Mapping[int, float]], Iterable[Recipe]]

@@ -11,15 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from planezip.planning.departures import Indices, Seconds, departures
 from planezip.planning.linear import Rows
 from planezip.planning.problem import Problem
 from planezip.planning.replay import NotReplayableError, ReplayCosts, replay_positions
-from planezip.records import compressed_bytes
-
-Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
-Seconds = np.ndarray[tuple[int], np.dtype[np.float64]]
-
-Departure = tuple[int, int, int, float, float, float, float]  # one row of Departures
 
 # More of either make the bound tighter and the program larger; any number of them is sound.
 POSITIONS = 24
@@ -38,39 +33,6 @@ class Fractions(NamedTuple):
     swapped: Seconds
     dropped: Seconds
     compressed: Seconds
-
-
-class Departures(NamedTuple):
-    """The ways in which candidates are away for a time: as many as candidates, or twice that.
-
-    Attributes:
-        candidate: rank of the candidate.
-        share: the variable for the share of it that goes this way.
-        bytes: what its absence gains.
-        out_s, in_s: seconds on both queues.
-        start_s: when it may leave, without stalls.
-        use_s: when it must be back, likewise.
-    """
-
-    candidate: Indices
-    share: Indices
-    bytes: Indices
-    out_s: Seconds
-    in_s: Seconds
-    start_s: Seconds
-    use_s: Seconds
-
-    def only(self, which: Indices) -> "Departures":
-        """Those at some indices."""
-        return Departures(
-            self.candidate[which],
-            self.share[which],
-            self.bytes[which],
-            self.out_s[which],
-            self.in_s[which],
-            self.start_s[which],
-            self.use_s[which],
-        )
 
 
 class Relaxation:
@@ -105,25 +67,7 @@ class Relaxation:
         (self.stall,) = self.rows.variables(1, upper=np.inf)
         (self.replay,) = self.rows.variables(1, upper=np.inf)
         self.compress = self.rows.variables(count if in_place else 0)
-        ratio = [ratios.get(c.storage, 1.0) for c in self.candidates]
-        ways = self._swaps(ratio) + (self._compressions(ratio) if in_place else [])
-        self.away = _columns(ways)
-
-    def _swaps(self, ratio: list[float]) -> list[Departure]:
-        p, swap = self.problem.platform, self.swap
-        return [
-            (k, swap[k], c.bytes, p.copy_s(c.bytes, r, p.d2h_bytes_per_s),
-             p.copy_s(c.bytes, r, p.h2d_bytes_per_s), c.ready_s, c.first_use_s)
-            for k, (c, r) in enumerate(zip(self.candidates, ratio, strict=True))
-        ]  # fmt: skip
-
-    def _compressions(self, ratio: list[float]) -> list[Departure]:
-        p, over_s = self.problem.platform, self.problem.start_s
-        return [
-            (k, self.compress[k], c.bytes - compressed_bytes(c.bytes, r), *p.compress_s(c.bytes),
-             float(over_s[c.last_forward_use + 1]), c.first_use_s)
-            for k, (c, r) in enumerate(zip(self.candidates, ratio, strict=True))
-        ]  # fmt: skip
+        self.away = departures(problem, ratios, self.swap, self.compress)
 
     def solve(self) -> Fractions:
         """The fractions with the least time of replays and stalls together."""
@@ -205,17 +149,6 @@ class Relaxation:
 
     def _fit(self, absent: Indices, copy_s: Seconds, slack: list[int], window_s: float) -> None:
         self.rows.at_most([*absent, *slack], [*copy_s, *(-1.0 for _ in slack)], window_s)
-
-
-def _columns(ways: list[Departure]) -> Departures:
-    def integers(i: int) -> Indices:
-        return np.array([way[i] for way in ways], dtype=np.int64)
-
-    def seconds(i: int) -> Seconds:
-        return np.array([way[i] for way in ways], dtype=np.float64)
-
-    times = seconds(3), seconds(4), seconds(5), seconds(6)
-    return Departures(integers(0), integers(1), integers(2), *times)
 
 
 def _least_replay(problem: Problem, t: int) -> list[int] | None:
