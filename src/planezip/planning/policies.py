@@ -1,4 +1,5 @@
-"""The six policies that the paper compares (paper IV), and PlaneZip+."""
+"""The six policies that the paper compares (paper IV), and two beyond it: PlaneZip that compresses
+in place, and PlaneZip+."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -57,6 +58,7 @@ POLICIES: dict[str, Policy] = {
         Policy("bw", None, portfolio),
         Policy("bw+zvc", "zvc", portfolio),
         Policy("planezip", "planezip", portfolio),
+        Policy("planezip+in-place", "planezip", portfolio, in_place=True),
         Policy("planezip+", "planezip", portfolio, searches=True),
     )
 }
