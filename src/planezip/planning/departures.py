@@ -51,7 +51,7 @@ def departures(
     swap: Sequence[int],
     compress: Sequence[int] = (),
 ) -> Departures:
-    """Every candidate's swap and, if there are variables for it, its compression in place.
+    """Every candidate's swap and then, if there are variables for it, its compression in place.
 
     Args:
         ratios: candidate -> compression ratio; left-out ones count as 1.
