@@ -36,13 +36,14 @@ fuzz: ## fuzz each of the engine's 2 targets for 5 minutes under ASan and UBSan 
 fuzz-short: ## the same for 30 seconds each
 	fuzz/run 30
 
-bench: .venv/installed ## measure codec, rivals and planner; writes benchmarks/results
+bench: .venv/installed ## measure codec, rivals, planner and training; writes benchmarks/results
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m pytest benchmarks
 	$(BIN)/python benchmarks/codec_speed.py
 	$(BIN)/python -m benchmarks.codecs
 	$(BIN)/python benchmarks/planning_speed.py
 	$(BIN)/python benchmarks/reproduce_speed.py
+	$(BIN)/python -m benchmarks.training
 
 demo: .venv/installed ## trace, capture, plan and simulate ResNet-50; writes out/demo
 	$(BIN)/planezip demo --out out/demo $(ARGS)

@@ -32,7 +32,7 @@ def file(tmp_path: Path) -> str:
 
 def test_a_users_model_trains_within_a_budget_to_the_same_bits(file: str) -> None:
     result = CliRunner().invoke(
-        main, ["run", file, "--budget", "90%", "--steps", "4", "--compare", "--json"]
+        main, ["run", file, "--budget", "90%", "--steps", "5", "--compare", "--json"]
     )
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
@@ -44,12 +44,28 @@ def test_a_users_model_trains_within_a_budget_to_the_same_bits(file: str) -> Non
 
 def test_people_are_told_peak_time_and_bits(file: str) -> None:
     result = CliRunner().invoke(
-        main, ["run", file, "--budget", "1GiB", "--steps", "3", "--compare"]
+        main, ["run", file, "--budget", "1GiB", "--steps", "5", "--compare"]
     )
     assert result.exit_code == 0, result.output
     assert "within the budget" in result.stdout
     assert "the same bits" in result.stdout
     assert "DIFFERENT" not in result.stdout
+
+
+def test_the_timeline_shows_what_was_measured_beside_what_was_predicted(
+    file: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "timeline.json"
+    result = CliRunner().invoke(
+        main, ["run", file, "--budget", "70%", "--steps", "5", "--perfetto", str(path)]
+    )
+    assert result.exit_code == 0, result.output
+    rows = json.loads(path.read_text())["traceEvents"]
+    slices = [{r["name"] for r in rows if r["ph"] == "X" and r["pid"] == pid} for pid in (1, 2)]
+    assert "aten.convolution.default" in slices[0]
+    assert slices[0] & slices[1]
+    names = [r["args"]["name"] for r in rows if r["name"] == "process_name"]
+    assert [name.split(":")[0] for name in names] == ["measured", "predicted"]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +77,7 @@ def test_people_are_told_peak_time_and_bits(file: str) -> None:
         (["--budget", "x%"], "'x%' is no share"),
         (["--budget", "1GiB", "--host-pool", "x"], "'x' is not a size"),
         (["--budget", "1GiB", "--spill", "no/such"], "'no/such' is no folder"),
+        (["--budget", "1GiB", "--perfetto", "no/such/file"], "there is no folder no/such"),
         (["--budget", "1GiB", "--images", "x"], "brings its own data along"),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_mixture_of_experts_trains_to_the_same_bits(actions: tuple[str, ...]) 
         model, x = _Experts(), torch.randn(3, 32, 8)
         return model, lambda step: model(x[step]).square().mean()
 
-    check(make, actions, steps=3)
+    check(make, actions)
 
 
 class _Cube(torch.autograd.Function):

@@ -11,7 +11,7 @@ from torch import nn
 
 from execution.training import Forced, check, same_bits
 
-ALL = ("drop", "swap")
+ALL = ("drop", "swap", "compress")
 
 
 def _elementwise(compute: Callable[[torch.Tensor], torch.Tensor], *shape: int) -> None:
@@ -80,7 +80,8 @@ def test_channels_last_stays_channels_last() -> None:
 def _session(model: nn.Module, *actions: str) -> Forced:
     """A session that has a plan for `model(ones(4, 8)).sin().exp()`."""
     session = Forced(model, *(actions or ALL))
-    _step(session, model).backward()
+    for _ in range(2):
+        _step(session, model).backward()
     return session
 
 
@@ -110,11 +111,11 @@ def model() -> nn.Module:
 
 def test_a_value_changed_in_place_after_it_was_saved_raises_torchs_error(model: nn.Module) -> None:
     session = Forced(model, "drop")
-    for _ in range(2):
+    for step in range(3):
         with session:
             hidden = model(torch.ones(4, 8)).sin()
             loss = hidden.exp().square().sum()
-        if _ == 0:
+        if step < 2:
             loss.backward()
     with torch.no_grad():
         hidden.add_(1)
@@ -144,11 +145,11 @@ def test_an_input_changed_before_backward_raises_an_error_where_a_replay_needs_i
     scale = nn.Parameter(torch.ones(8))
     model = nn.ParameterList([scale])
     session = Forced(model, "drop")
-    for step in range(2):
+    for step in range(3):
         x = torch.randn(4, 8)
         with session:
             loss = (x.sin() * scale).exp().sum()
-        if step == 1:
+        if step == 2:
             x.add_(1)
             with pytest.raises(RuntimeError, match="input or parameter of shape"):
                 loss.backward()
@@ -228,7 +229,7 @@ def test_shapes_that_alternate_get_plans_of_their_own(model: nn.Module) -> None:
     for rows in (4, 3, 4, 3, 3, 4):
         _step(session, model, rows).backward()
         assert same_bits(_gradients(model), plain[rows])
-    assert len(session._planned) == 2
+    assert len(session._sequences.known) == 2
 
 
 def test_without_gradients_nothing_is_done(model: nn.Module) -> None:
@@ -273,7 +274,7 @@ def test_checkpoints_inside_are_left_alone(model: nn.Module) -> None:
     loss().backward()
     plain = _gradients(model)
     session = Forced(model, *ALL)
-    for _ in range(3):
+    for _ in range(5):
         with session:
             value = loss()
         value.backward()
@@ -282,7 +283,7 @@ def test_checkpoints_inside_are_left_alone(model: nn.Module) -> None:
 
 def test_save_on_cpu_inside_is_left_alone(model: nn.Module) -> None:
     plain, session = _plain(model), Forced(model, *ALL)
-    for _ in range(3):
+    for _ in range(5):
         with session:
             hidden = model(torch.ones(4, 8)).sin()
             with torch.autograd.graph.save_on_cpu():
@@ -328,12 +329,12 @@ def test_weights_and_their_copies_are_never_evicted() -> None:
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64))
     session = Forced(model, "swap")
     x = torch.randn(24, 64, requires_grad=True)
-    for _ in range(3):
+    for _ in range(5):
         with session, torch.autocast("cpu", torch.bfloat16):
             loss = model(x).float().square().mean() + (x @ model[0].weight.t()).sum().float()
         loss.backward()
-    trace = session._planned[0].schedule.trace
-    actions = session._planned[0].schedule.plan.actions
+    trace = session._sequences.known[0].schedule.trace
+    actions = session._sequences.known[0].schedule.plan.actions
     evicted = [trace.storages[s] for s, action in actions.items() if action != "keep"]
     assert evicted
     assert 2 * 64 * 64 not in [storage.bytes for storage in evicted]  # a weight in BF16

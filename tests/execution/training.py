@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from planezip.execution.copies import Work
 from planezip.execution.profile import Profile, TraceBuilder
 from planezip.execution.schedule import Schedule, make_schedule
 from planezip.planning import Planner, Problem
@@ -24,18 +25,21 @@ class Forced(Session):
         super().__init__(model, budget=1 << 60, min_bytes=0)
         self._actions = actions
 
-    def _schedule(self, profile: Profile) -> Schedule:
+    def _schedule(self, profile: Profile, out: Work, back: Work, excess_bytes: int) -> Schedule:
         builder = TraceBuilder(profile, "test")
         trace = builder.build()
-        planner = Planner(Problem(trace, Rates(1e9, 1e9).platform()), kept=True)
-        draft = planner.draft()
+        planner = Planner(Problem(trace, Rates(1e9, 1e9).platform()), kept=True, in_place=True)
+        ratios = {t: max(1.1, profile.ratios.get(t, 1.0)) for t in planner.problem.candidates}
+        draft = planner.draft(ratios)
         for number, t in enumerate(planner.problem.candidates):
             action = self._actions[number % len(self._actions)]
             if action == "drop" and not draft.costs.can_drop(t):
                 action = "swap"
+            if action == "compress" and not draft.may_compress(t):
+                action = "swap"
             if action != "keep":
                 draft.evict(t, action)  # type: ignore[arg-type]
-        plan = lay_out(planner, draft.actions, draft.stays, 1 << 60, {})
+        plan = lay_out(planner, draft.actions, draft.stays, 1 << 60, ratios)
         return make_schedule(profile, builder, trace, plan)
 
 
@@ -60,10 +64,10 @@ def train(
     outcome = Outcome()
     for step in range(steps):
         if session is None:
-            loss = loss_of(step)
+            loss = loss_of(step % 3)
         else:
             with session:
-                loss = loss_of(step)
+                loss = loss_of(step % 3)
         loss.backward()
         outcome.losses.append(loss.detach().clone())
         outcome.gradients.append(
@@ -96,13 +100,15 @@ def _bytes(tensor: torch.Tensor) -> torch.Tensor:
 WAYS = {
     "swap": ("swap",),
     "drop": ("drop",),
+    "compress": ("compress",),
     "drop two of three": ("drop", "swap", "drop"),
-    "some of each": ("keep", "swap", "drop", "drop", "swap"),
+    "some of each": ("keep", "swap", "drop", "compress", "drop", "swap"),
 }
 
 
-def check(make: Make, actions: tuple[str, ...], steps: int = 3) -> None:
-    """Assert that training within a session equals plain training."""
+def check(make: Make, actions: tuple[str, ...], steps: int = 5) -> None:
+    """Assert that training within a session equals plain training: two profiled passes, one that is
+    measured, and more that follow the plan."""
     plain = train(make, None, steps)
     ours = train(make, lambda model: Forced(model, *actions), steps)
     assert same_bits(plain.losses, ours.losses)

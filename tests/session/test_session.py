@@ -26,7 +26,7 @@ def model() -> nn.Module:
     return network
 
 
-def _train(model: nn.Module, session: Session | None, steps: int = 4) -> list[int]:
+def _train(model: nn.Module, session: Session | None, steps: int = 5) -> list[int]:
     """Peak activation memory of every step, parameters and their gradients left out."""
     torch.manual_seed(1)
     x, y = torch.randn(16, 3, 16, 16), torch.randint(0, 4, (16,))
@@ -52,7 +52,7 @@ def test_the_budget_holds_in_both_passes(model: nn.Module, ratio: float) -> None
     report = session.report()
     assert report.budget_bytes is not None
     assert report.budget_bytes <= ratio * plain * 1.01
-    assert max(peaks[1:]) <= report.budget_bytes
+    assert max(peaks) <= report.budget_bytes
     assert report.measured_peak_bytes is not None
     assert report.measured_peak_bytes <= report.budget_bytes
     session.close()
@@ -61,7 +61,7 @@ def test_the_budget_holds_in_both_passes(model: nn.Module, ratio: float) -> None
 def test_a_larger_budget_is_used_and_never_exceeded(model: nn.Module) -> None:
     for ratio in (0.5, 0.6, 0.8, 1.0):
         session = Session(model, budget_ratio=ratio)
-        peak = max(_train(model, session)[1:])
+        peak = max(_train(model, session)[2:])
         budget = session.report().budget_bytes
         assert budget is not None
         assert peak <= budget
@@ -78,7 +78,7 @@ def test_a_budget_that_no_plan_fits_is_refused_with_the_smallest_that_does(
     assert smallest > 16384
     session.close()
     session = Session(model, budget=round(smallest * 1.05))
-    assert max(_train(model, session)[1:]) <= smallest * 1.05
+    assert max(_train(model, session)[2:]) <= smallest * 1.05
     session.close()
 
 
@@ -97,7 +97,7 @@ def test_keep_outside_of_a_session_does_nothing() -> None:
 def test_a_kept_tensor_is_not_evicted() -> None:
     linear = nn.Linear(64, 64)
     session = Forced(linear, "swap")
-    for _ in range(3):
+    for _ in range(4):
         with session:
             loss = planezip.keep(linear(torch.ones(64, 64))).sin().exp().sum()
         loss.backward()
@@ -112,14 +112,15 @@ def test_a_session_that_is_switched_off_leaves_training_alone(model: nn.Module) 
     session.close()
 
 
-def test_where_the_pool_is_too_small_the_plan_recomputes(model: nn.Module) -> None:
+def test_where_the_pool_is_too_small_the_plan_does_without(model: nn.Module) -> None:
     session = Session(model, budget_ratio=0.7, host_pool=0)
     peaks = _train(model, session)
     report = session.report()
     assert report.pool_peak_bytes == 0
     assert "swap" not in report.actions
+    assert "drop" in report.actions or "compress" in report.actions
     assert report.budget_bytes is not None
-    assert max(peaks[1:]) <= report.budget_bytes
+    assert max(peaks[2:]) <= report.budget_bytes
     session.close()
 
 
@@ -129,7 +130,7 @@ def test_the_report_says_what_lies_outside(model: nn.Module) -> None:
     _train(model, session)
     text = str(session.report())
     assert "of parameters and buffers, their gradients, the optimizer's state" in text
-    assert "1 profiled" in text
+    assert "2 profiled" in text
     session.close()
 
 

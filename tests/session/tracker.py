@@ -1,15 +1,23 @@
-"""Counts living storages without anything of the package."""
+"""Counts living storages without the package's own meter."""
 
 import weakref
+from threading import RLock
 from typing import Any
+from unittest import mock
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from planezip.execution.device import Cpu
+
 
 class Tracker(TorchDispatchMode):
-    """Every storage that an operator returns, until it is gone; replays are operators as well."""
+    """Every storage that an operator returns or that the device hands out, until it is gone.
+
+    Replays are operators as well; the device is asked by worker threads for what comes back and
+    for what stays compressed.
+    """
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
@@ -19,6 +27,23 @@ class Tracker(TorchDispatchMode):
         }
         self._living: dict[int, tuple[int, Any]] = {}
         self._changes: list[tuple[int, int]] = []
+        self._lock = RLock()
+        real = Cpu.allocate
+
+        def allocate(device: Cpu, nbytes: int) -> torch.UntypedStorage:
+            memory = real(device, nbytes)
+            self._see(memory, set())
+            return memory
+
+        self._device = mock.patch.object(Cpu, "allocate", allocate)
+
+    def __enter__(self) -> "Tracker":
+        self._device.start()
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self._device.stop()
 
     def peak_bytes(self) -> int:
         """The most at any time, parameters, buffers, gradients and what existed before left out."""
@@ -44,13 +69,15 @@ class Tracker(TorchDispatchMode):
         return out
 
     def _see(self, storage: torch.UntypedStorage, before: set[int]) -> None:
-        address, size, serial = storage._cdata, storage.nbytes(), len(self._changes)
-        if address in self._living or address in self._residents or address in before:
-            return
+        with self._lock:
+            address, size, serial = storage._cdata, storage.nbytes(), len(self._changes)
+            if address in self._living or address in self._residents or address in before:
+                return
 
-        def gone(_: object) -> None:
-            if self._living.pop(address, None) is not None:
-                self._changes.append((serial, -size))
+            def gone(_: object) -> None:
+                with self._lock:
+                    if self._living.pop(address, None) is not None:
+                        self._changes.append((serial, -size))
 
-        self._living[address] = serial, weakref.ref(storage, gone)
-        self._changes.append((serial, size))
+            self._living[address] = serial, weakref.ref(storage, gone)
+            self._changes.append((serial, size))

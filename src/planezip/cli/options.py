@@ -208,6 +208,13 @@ def training(steps: int) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         for option in (
+            click.option(
+                "--perfetto",
+                type=NAMED_PATH,
+                metavar="FILE",
+                help="Write a timeline for ui.perfetto.dev there: what happened in the first "
+                "planned step beside what was predicted.",
+            ),
             seed,
             click.option(
                 "--spill",
@@ -231,11 +238,11 @@ def training(steps: int) -> Callable[[Command], Command]:
             ),
             click.option(
                 "--steps",
-                type=click.IntRange(3, MOST_ITERATIONS),
+                type=click.IntRange(5, MOST_ITERATIONS),
                 default=steps,
                 show_default=True,
                 metavar="N",
-                help="Train N steps; the first is profiled.",
+                help="Train N steps; two are profiled, the next is measured.",
             ),
         ):
             command = option(command)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from planezip.cli.output import print_grids, print_json, stage
@@ -12,7 +11,7 @@ from planezip.cli.user import checked, prints_on_stderr
 from planezip.errors import InputError
 from planezip.report.grid import Grid
 from planezip.session import Session
-from planezip.session.comparison import Comparison, Run, Training, compare
+from planezip.session.comparison import PROFILED_STEPS, Comparison, Run, Training, compare
 from planezip.units import format_bytes, parse_bytes
 from planezip.workloads import UserStep, seed_all, seeded, user_step, workload
 
@@ -23,6 +22,7 @@ class RunOptions:
 
     Attributes:
         budget: a size such as "2GiB" or a share such as "50%".
+        perfetto: file for what happened when, and what was predicted.
         plainly: train without PlaneZip as well, to compare with.
     """
 
@@ -34,11 +34,22 @@ class RunOptions:
     host_pool: str
     spill: str | None
     seed: int
+    perfetto: Path | None
     plainly: bool
 
 
 def run(name: str, options: RunOptions) -> Comparison:
-    """Train a workload or a user's model within a budget."""
+    """Train a workload or a user's model within a budget; write the timeline if asked for."""
+    file = options.perfetto
+    if file is not None and not file.parent.is_dir():
+        raise InputError(f"cannot write {file}: there is no folder {file.parent}")
+    comparison = _run(name, options)
+    if file is not None:
+        comparison.timeline.save(file)
+    return comparison
+
+
+def _run(name: str, options: RunOptions) -> Comparison:
     share = _share(options.budget)
     budget = None if share is not None else parse_bytes(options.budget)
 
@@ -111,8 +122,8 @@ def show(name: str, comparison: Comparison, as_json: bool) -> None:
         print_json(_as_json(name, comparison))
         return
     plain, ours = comparison.plain, comparison.session
-    rows = [] if plain is None else [_row("plain", plain, plain)]
-    rows.append(_row("within the budget", ours, plain))
+    rows = [] if plain is None else [_row("plain", comparison, plain)]
+    rows.append(_row("within the budget", comparison, ours))
     headers = ("training", "peak", "of plain", "s a step", "of plain", "last loss")
     report = [line.split(None, 1) for line in str(comparison.report).splitlines()]
     grids = [
@@ -128,22 +139,19 @@ def show(name: str, comparison: Comparison, as_json: bool) -> None:
     print_grids(*grids)
 
 
-def step_s(run: Run) -> float:
-    """Median time of the steps that are neither profiled nor measured."""
-    usual = run.seconds[1:-1] or run.seconds
-    return median(usual)
+def _step_s(comparison: Comparison, run: Run) -> float:
+    return run.step_s(1 if run is comparison.plain else PROFILED_STEPS)
 
 
-def _row(title: str, run: Run, plain: Run | None) -> tuple[str, ...]:
-    def against(ours: float, theirs: float | None) -> str:
-        return f"{ours / theirs:.2f}" if theirs else ""
-
+def _row(title: str, comparison: Comparison, run: Run) -> tuple[str, ...]:
+    plain = comparison.plain
+    step_s = _step_s(comparison, run)
     return (
         title,
         format_bytes(run.peak_bytes),
-        against(run.peak_bytes, plain.peak_bytes if plain else None),
-        f"{step_s(run):.3f}",
-        against(step_s(run), step_s(plain) if plain else None),
+        f"{run.peak_bytes / plain.peak_bytes:.2f}" if plain else "",
+        f"{step_s:.3f}",
+        f"{step_s / _step_s(comparison, plain):.2f}" if plain else "",
         f"{run.losses[-1]:.6g}",
     )
 
@@ -152,7 +160,7 @@ def _as_json(name: str, comparison: Comparison) -> dict[str, Any]:
     def run_as_json(run: Run) -> dict[str, Any]:
         return {
             "peak_bytes": run.peak_bytes,
-            "step_s": step_s(run),
+            "step_s": _step_s(comparison, run),
             "seconds": run.seconds,
             "losses": run.losses,
         }

@@ -17,7 +17,7 @@ MODEL = "resnet50"
     metavar="SIZE",
     help="Limit on activation memory: a size or a share of what plain training takes.",
 )
-@options.training(steps=5)
+@options.training(steps=7)
 @options.as_json
 def command(as_json: bool, **chosen: Any) -> None:
     """Train ResNet-50 twice, plainly and within a budget, and compare every bit.

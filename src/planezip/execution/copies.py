@@ -3,33 +3,22 @@
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import local
+from threading import Lock, local
 from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
-from planezip.codec.api import compress, compress_bound, decompress
-from planezip.execution.geometry import whole
-from planezip.execution.pool import Bytes, Pool, Record
+from planezip.execution.device import Bytes, Cpu, Device, Memory
+from planezip.execution.pool import Pool, Record
 
-Memory = torch.UntypedStorage
 T = TypeVar("T")
+OnMemory = Callable[[Memory], None]
 
 
-@dataclass(frozen=True, slots=True)
-class InPlace:
-    """A stream that stays in device memory."""
-
-    stream: Bytes
-
-    @property
-    def nbytes(self) -> int:
-        return len(self.stream)
-
-    def read(self, out: Bytes) -> None:
-        out[: self.nbytes] = self.stream
+def _nothing(memory: Memory) -> None:
+    """Nobody counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +26,22 @@ class Copy:
     """A storage's contents, compressed.
 
     Attributes:
-        stream: where the stream lies.
+        stream: where the stream lies: a record in the pool, or device memory.
+        stream_bytes: its size.
         raw_bytes: size of the storage.
     """
 
-    stream: Record | InPlace
+    stream: Record | Memory
+    stream_bytes: int
     raw_bytes: int
     dtype: torch.dtype
 
     @property
     def ratio(self) -> float:
-        return self.raw_bytes / max(1, self.stream.nbytes)
+        return self.raw_bytes / max(1, self.stream_bytes)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Work:
     """Bytes of storages and the seconds that they took."""
 
@@ -58,10 +49,19 @@ class Work:
     compressed_bytes: int = 0
     seconds: float = 0.0
 
-    def add(self, raw_bytes: int, compressed_bytes: int, seconds: float) -> None:
-        self.raw_bytes += raw_bytes
-        self.compressed_bytes += compressed_bytes
-        self.seconds += seconds
+    def __add__(self, other: "Work") -> "Work":
+        return Work(
+            self.raw_bytes + other.raw_bytes,
+            self.compressed_bytes + other.compressed_bytes,
+            self.seconds + other.seconds,
+        )
+
+    def __sub__(self, other: "Work") -> "Work":
+        return Work(
+            self.raw_bytes - other.raw_bytes,
+            self.compressed_bytes - other.compressed_bytes,
+            self.seconds - other.seconds,
+        )
 
     @property
     def ratio(self) -> float:
@@ -84,39 +84,53 @@ class Copier:
         out, back: all work so far.
     """
 
-    def __init__(self, pool: Pool, workers: int = 1) -> None:
+    def __init__(self, pool: Pool, workers: int = 1, device: Device | None = None) -> None:
         self.workers = workers
         self.out, self.back = Work(), Work()
+        self._device = device or Cpu()
         self._pool = pool
         self._workers = ThreadPoolExecutor(workers, thread_name_prefix="planezip")
         self._scratch = local()
+        self._lock = Lock()
 
     def start(self, work: Callable[..., T], *args: Any) -> "Future[T]":
         """Let a worker thread do it."""
         return self._workers.submit(work, *args)
 
-    def make(self, memory: Memory, dtype: torch.dtype, in_place: bool) -> Copy:
-        """Compress a storage.
+    def make(
+        self, memory: Memory, dtype: torch.dtype, in_place: bool, seen: OnMemory = _nothing
+    ) -> Copy:
+        """Compress a storage; `seen` is told of device memory that the copy takes.
 
         Raises:
             PoolFullError: the pool does not take it.
         """
         start = perf_counter()
-        scratch = self._room(compress_bound(memory.nbytes()))
-        size = compress(whole(memory, dtype), threads=1, out=scratch)
-        data = scratch[:size]
-        stream = InPlace(data.copy()) if in_place else self._pool.put(data)
-        self.out.add(memory.nbytes(), size, perf_counter() - start)
-        return Copy(stream, memory.nbytes(), dtype)
+        scratch = self._room(self._device.bound(memory.nbytes()))
+        size = self._device.encode(memory, dtype, scratch)
+        stream: Record | Memory
+        if in_place:
+            stream = self._device.keep(scratch[:size])
+            seen(stream)
+        else:
+            stream = self._pool.put(scratch[:size])
+        with self._lock:
+            self.out += Work(memory.nbytes(), size, perf_counter() - start)
+        return Copy(stream, size, memory.nbytes(), dtype)
 
-    def restore(self, copy: Copy) -> Memory:
-        """A new storage with the contents, bit for bit."""
+    def restore(self, copy: Copy, seen: OnMemory = _nothing) -> Memory:
+        """A new storage with the contents, bit for bit; `seen` is told as soon as it exists."""
         start = perf_counter()
-        scratch = self._room(copy.stream.nbytes)
-        copy.stream.read(scratch)
-        memory = torch.UntypedStorage(copy.raw_bytes)  # type: ignore[no-untyped-call]
-        decompress(scratch[: copy.stream.nbytes], out=whole(memory, copy.dtype), threads=1)
-        self.back.add(copy.raw_bytes, copy.stream.nbytes, perf_counter() - start)
+        memory = self._device.allocate(copy.raw_bytes)
+        seen(memory)
+        if isinstance(copy.stream, Record):
+            stream = self._room(copy.stream_bytes)[: copy.stream_bytes]
+            copy.stream.read(stream)
+        else:
+            stream = self._device.read(copy.stream)
+        self._device.decode(stream, memory, copy.dtype)
+        with self._lock:
+            self.back += Work(copy.raw_bytes, copy.stream_bytes, perf_counter() - start)
         return memory
 
     def close(self) -> None:

@@ -1,21 +1,27 @@
 """One forward pass: what autograd saves in it, and how backward gets it back."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from time import perf_counter
 from typing import Any
 
 import torch
 
-from planezip.execution.copies import Copier, Memory
+from planezip.execution.copies import Copier
+from planezip.execution.device import Memory
+from planezip.execution.following import Following
 from planezip.execution.geometry import geometry_of, view
+from planezip.execution.journal import Journal
 from planezip.execution.profile import Moment, Profile
 from planezip.execution.recorder import Recorder, is_plain
 from planezip.execution.replay import NotReplayableError, replay
-from planezip.execution.saved import Action, Saved
+from planezip.execution.saved import Saved
 from planezip.execution.schedule import Schedule
 from planezip.execution.sequence import Pack
 from planezip.execution.tape import Tape
+from planezip.records import Action
 
 
 class Handle:
@@ -33,11 +39,14 @@ class Handle:
     ) -> None:
         self.forward, self.saved, self.geometry = forward, saved, geometry
         self.version = tensor._version
-        self.probe = tensor.detach()
-        if saved is not None:
-            saved.handles += 1
-            saved.waiting += 1
-            self.probe.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        if saved is None:
+            self.probe = tensor.detach()
+            return
+        forward.hold(saved)
+        # No dispatch mode needs to hear of this, and there are many of them.
+        with torch._C._DisableTorchDispatch():
+            self.probe = tensor.detach()
+            self.probe.data = _nothing(tensor.dtype, tensor.device)
 
     def __del__(self) -> None:
         saved = getattr(self, "saved", None)
@@ -45,20 +54,34 @@ class Handle:
             self.forward.release(saved)
 
 
+@cache
+def _nothing(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    return torch.empty(0, dtype=dtype, device=device)
+
+
 class Forward:
     """The saved values of one forward pass; lives as long as autograd holds one of them.
+
+    A pass may be entered several times before its backward pass begins: what is computed then
+    is part of the same pass, and under the same plan.
 
     Args:
         copier: makes and reads compressed copies.
         schedules: what to do for the sequences of operators that are known, the likeliest first.
         may_leave: whether a tensor may be evicted where no schedule says what to do.
-        profile: writes down what happens, or None.
+        journal: notes what happens when, or None.
 
     Attributes:
         tape: the operators so far.
         packs: what autograd saved so far.
-        schedule: the one that fits so far; None: values leave one by one as they are saved.
+        profile: what a plan needs to know of the pass. None where a schedule has decided about
+            something already.
+        recorder: None as soon as nothing is recorded any more.
+        begun: backward has taken something out.
         left_alone: how many modules are running of which nothing is evicted.
+        waiting: how many saved values autograd holds and has not taken out yet.
+        seconds: what its owner says that it took so far.
+        overflowed: the pool did not take everything.
     """
 
     def __init__(
@@ -66,51 +89,94 @@ class Forward:
         copier: Copier,
         schedules: Sequence[Schedule],
         may_leave: Callable[[torch.Tensor], bool],
-        profiles: bool,
+        journal: Journal | None = None,
     ) -> None:
         self.tape = Tape()
         self.packs: list[Pack] = []
-        self.schedule = next((s for s in schedules if s.environment == self.tape.environment), None)
-        self.profile = Profile(self.tape) if profiles else None
-        self.recorder: Recorder | None = Recorder(
-            self.tape, self._on_op, self._on_death if profiles else None
-        )
-        self._copier, self._schedules, self._may_leave = copier, schedules, may_leave
+        self.journal = journal
+        self.recorder: Recorder | None = Recorder(self.tape, self._on_op, self._on_death)
+        self.recorder.meter = None if journal is None else journal.meter
+        self.profile: Profile | None = Profile(self.tape)
+        self.begun = False
+        self.left_alone = 0
+        self.waiting = 0
+        self.seconds = 0.0
+        self.overflowed = False
+        self._following = Following(schedules, self.tape, self.packs)
+        self._copier, self._may_leave = copier, may_leave
         self._saved: dict[int, Saved] = {}
         self._pins: Counter[int] = Counter()
-        self._leaving: list[Saved] = []
-        self._left = 0
+        self._stay_until: defaultdict[int, list[Saved]] = defaultdict(list)
+        self._open = False
         self._unpacks = 0
-        self.left_alone = 0
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The one that fits so far; None: values leave one by one as they are saved."""
+        return self._following.schedule
+
+    @property
+    def records_backward(self) -> bool:
+        """Whether somebody wants to know what backward does."""
+        profiled = self.profile is not None and self.schedule is None
+        return profiled or self.journal is not None
+
+    @property
+    def verified(self) -> bool:
+        """Whether all operators have been run again, now or when an earlier plan was made."""
+        return self.recorder is not None and self.recorder.verifies
+
+    @property
+    def continues(self) -> bool:
+        """Whether what is computed next belongs to this pass, as far as it knows."""
+        return self.recorder is not None and not self.begun and self.waiting > 0
 
     def keep(self, tensor: torch.Tensor) -> None:
         """Never evict what the tensor's storage holds."""
         if self.recorder is not None and is_plain(tensor):
             self.recorder.state(tensor).fixed = True
 
-    def finish(self) -> None:
-        """The forward pass is over."""
-        if self.profile is not None and self.recorder is not None:
-            self.left_alone = 0
-            self.profile.forward_end = len(self.tape.ops)
-            self.profile.packs = self.packs
-            alive = self.recorder.table.alive()
-            self.profile.fixed |= alive & {self._number(v) for v in self._saved}
-        else:
+    def open(self) -> None:
+        """The pass begins, or goes on."""
+        assert self.recorder is not None
+        self._open = True
+        self.recorder.stopwatch.start()
+
+    def close(self) -> None:
+        """The pass is over, or interrupted."""
+        self._open = False
+        self.left_alone = 0
+        recorder, profile = self.recorder, self.profile
+        if recorder is None:
+            return
+        recorder.stopwatch.stop()
+        if profile is not None:
+            profile.forward_s = recorder.stopwatch.seconds
+            profile.forward_end = len(self.tape.ops)
+            profile.packs = self.packs
+            profile.held = recorder.table.alive() & {s.storage for s in self._saved.values()}
+        if self.begun:
             self.recorder = None
+
+    def abandon(self) -> None:
+        """Nothing more is recorded, whether or not backward comes."""
+        self.recorder = self.profile = None
 
     def pack(self, tensor: torch.Tensor) -> Handle:
         """Take a tensor from autograd."""
+        recorder = self.recorder
         with self._unrecorded():
-            if self.recorder is None or self.left_alone or not is_plain(tensor):
+            if recorder is None or self.left_alone or not is_plain(tensor):
                 return Handle(self, tensor, None)
-            state = self.recorder.state(tensor)
+            state = recorder.state(tensor)
             value = self.tape.values[state.value]
             memory = tensor.untyped_storage()
             if state.external or state.fixed or memory.nbytes() != value.nbytes:
                 return Handle(self, tensor, None)
             geometry = geometry_of(tensor)
-            self._follow_pack(Pack(len(self.tape.ops), value.index, geometry))
+            self.packs.append(Pack(len(self.tape.ops), value.index, geometry))
+            if not self._following.fits_pack(len(self.packs) - 1):
+                self._schedule_changed()
             saved = self._saved.get(value.index) or self._enter(value.index, tensor, memory)
             return Handle(self, tensor, saved, geometry)
 
@@ -123,6 +189,7 @@ class Forward:
                 f"{handle.probe._version}; expected version {handle.version} instead"
             )
         saved: Saved | None = handle.saved
+        self._begin_backward()
         if saved is None:
             return handle.probe
         with self._unrecorded():
@@ -130,36 +197,68 @@ class Forward:
             memory = self._present(saved)
             self._note_unpack(saved, memory)
             saved.waiting -= 1
+            self.waiting -= saved.waiting == 0
             if saved.waiting <= 0 and not self._pins[saved.value]:
                 saved.rest()
             return view(memory, handle.geometry)
+
+    def hold(self, saved: Saved) -> None:
+        """Autograd holds one handle more of a value."""
+        self.waiting += saved.waiting == 0
+        saved.handles += 1
+        saved.waiting += 1
 
     def release(self, saved: Saved) -> None:
         """Autograd has let go of one handle of a value."""
         saved.handles -= 1
         if saved.handles:
             return
-        for source in self._sources(saved):
+        self.waiting -= saved.waiting > 0
+        for source in saved.sources:
             self._pins[source] -= 1
             if source in self._saved:
                 self._let_go(self._saved[source])
         self._let_go(saved)
 
+    def _begin_backward(self) -> None:
+        if not self.begun:
+            self.begun = True
+            # Backward is planned from the memory that is left when all that leaves has left.
+            self._settle_all()
+        if not self._open and not self.records_backward:
+            self.recorder = None
+
     def _enter(self, v: int, tensor: torch.Tensor, memory: Memory) -> Saved:
-        saved = self._saved[v] = Saved(v, self._action(v, tensor), tensor.dtype)
-        for source in self._sources(saved):
-            self._pins[source] += 1
-        if saved.action == "drop":
+        action = self._action(v, tensor)
+        saved = self._saved[v] = Saved(v, self._number(v), action, tensor.dtype, self.journal)
+        schedule = self.schedule
+        if schedule is not None:
+            self.profile = None
+            saved.sources = schedule.sources.get(v, ()) if action == "drop" else ()
+            for source in saved.sources:
+                self._pins[source] += 1
+        if action == "drop":
             return saved
         saved.memory = memory
-        if saved.action in ("swap", "compress"):
-            saved.leave(self._copier)
-            self._leaving.append(saved)
-            if self.schedule is None:
-                saved.settle()
-        if self.profile is not None and saved.copy is not None:
-            self.profile.ratios[self._number(v)] = saved.copy.ratio
+        if action != "keep":
+            self._let_leave(saved)
         return saved
+
+    def _let_leave(self, saved: Saved) -> None:
+        schedule = self.schedule
+        stay_until = schedule.stay_until.get(saved.value, -1) if schedule is not None else -1
+        if stay_until >= len(self.tape.ops):
+            self._stay_until[stay_until].append(saved)
+            return
+        saved.leave(self._copier)
+        if schedule is None:
+            self._settle(saved)
+            if self.profile is not None and saved.copy is not None:
+                self.profile.ratios[saved.storage] = saved.copy.ratio
+
+    def _settle(self, saved: Saved) -> None:
+        saved.settle()
+        self.overflowed |= saved.overflowed
 
     def _action(self, v: int, tensor: torch.Tensor) -> Action:
         if self.schedule is not None:
@@ -170,11 +269,6 @@ class Forward:
             self.profile.fixed.add(self._number(v))
         return "keep"
 
-    def _sources(self, saved: Saved) -> tuple[int, ...]:
-        if saved.action != "drop" or self.schedule is None:
-            return ()
-        return self.schedule.sources[saved.value]
-
     def _let_go(self, saved: Saved) -> None:
         if not saved.handles and not self._pins[saved.value]:
             saved.forget()
@@ -182,38 +276,46 @@ class Forward:
     def _on_op(self, index: int, seconds: float) -> None:
         if self.profile is not None:
             self.profile.seconds.append(seconds)
-            if self.profile.forward_end:
-                return
+        if self.journal is not None:
+            self.journal.note(perf_counter() - seconds, "op", index)
+        if not self._open:
+            return
+        if not self._following.fits_op(index):
+            self._schedule_changed()
         schedule = self.schedule
         if schedule is None:
             return
-        if not schedule.sequence.has_op(index, self.tape.ops[index]):
-            self._look_for_schedule()
-        elif index + 1 < len(schedule.out_before):
-            while self._left < min(schedule.out_before[index + 1], len(self._leaving)):
-                self._leaving[self._left].settle()
-                self._left += 1
+        for saved in self._stay_until.pop(index, ()):
+            saved.leave(self._copier)
+        for v in schedule.out_before.get(index + 1, ()):
+            if v in self._saved:
+                self._settle(self._saved[v])
 
-    def _follow_pack(self, pack: Pack) -> None:
-        index = len(self.packs)
-        self.packs.append(pack)
-        if self.schedule is not None and not self.schedule.sequence.has_pack(index, pack):
-            self._look_for_schedule()
+    def _schedule_changed(self) -> None:
+        """Another operator came than was foreseen; what was dropped until now stays so."""
+        self._settle_all()
+        if self.schedule is None and self.profile is not None and self.recorder is not None:
+            self._verify_from_here(self.recorder)
 
-    def _look_for_schedule(self) -> None:
-        """Another schedule that fits all that ran so far; what was dropped until now stays so."""
-        self.schedule = next((s for s in self._schedules if self._fits(s)), None)
-        for saved in self._leaving[self._left :]:
-            saved.settle()
-        self._left = len(self._leaving)
+    def _settle_all(self) -> None:
+        for waiting in self._stay_until.values():
+            for saved in waiting:
+                saved.leave(self._copier)
+        self._stay_until.clear()
+        for saved in self._saved.values():
+            self._settle(saved)
 
-    def _fits(self, schedule: Schedule) -> bool:
-        sequence = schedule.sequence
-        return (
-            schedule.environment == self.tape.environment
-            and all(sequence.has_op(i, op) for i, op in enumerate(self.tape.ops))
-            and all(sequence.has_pack(i, pack) for i, pack in enumerate(self.packs))
-        )
+    def _verify_from_here(self, recorder: Recorder) -> None:
+        """Nothing was decided yet, so that the pass can be profiled as if it had begun so.
+
+        The operators so far were verified for the plan that was left, but for the latest.
+        """
+        recorder.verifies = True
+        left = self._following.left
+        known = left.sequence.unrepeatable if left is not None else frozenset()
+        latest = len(self.tape.ops) - 1
+        for value in self.tape.values:
+            value.repeatable &= value.index not in known and value.producer != latest
 
     def _prefetch(self) -> None:
         number, self._unpacks = self._unpacks, self._unpacks + 1
@@ -226,13 +328,19 @@ class Forward:
         memory = saved.present(self._copier)
         if memory is not None:
             return memory
+        on_op = self._on_replay(saved.storage) if self.journal is not None else None
         try:
-            made = replay(self.tape, [saved.value], self._find, self._stays)
+            made = replay(self.tape, [saved.value], self._find, self._stays, on_op)
         except NotReplayableError as error:
             raise RuntimeError(self._why_not(error.value)) from None
         for v, memory in made.items():
             self._saved[v].memory = memory
         return made[saved.value]
+
+    def _on_replay(self, storage: int) -> Callable[[int, float], None]:
+        journal = self.journal
+        assert journal is not None
+        return lambda op, start_s: journal.note(start_s, "replay", op, storage)
 
     def _stays(self, v: int) -> bool:
         """Whether what a replay recomputes on its way stays for its own use."""
@@ -273,12 +381,13 @@ class Forward:
             self.profile.moments.append(Moment("death", len(self.tape.ops), storage))
 
     def _note_unpack(self, saved: Saved, memory: Memory) -> None:
-        if self.profile is not None and self.recorder is not None:
-            if self.recorder.meter is not None:
-                self.recorder.meter.see(memory)
-            number = self._number(saved.value)
-            self.profile.moments.append(Moment("unpack", len(self.tape.ops), number))
-            self.recorder.table.enter_again(memory, number, saved.value)
+        if self.recorder is None:
+            return
+        self.recorder.table.enter_again(memory, saved.storage, saved.value)
+        if self.journal is not None:
+            self.journal.meter.see(memory)
+        if self.profile is not None:
+            self.profile.moments.append(Moment("unpack", len(self.tape.ops), saved.storage))
 
     @contextmanager
     def _unrecorded(self) -> Iterator[None]:
@@ -286,8 +395,5 @@ class Forward:
         if recorder is None or recorder.paused:
             yield
             return
-        recorder.paused = True
-        try:
+        with recorder.pause():
             yield
-        finally:
-            recorder.paused = False

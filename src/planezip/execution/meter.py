@@ -3,6 +3,8 @@
 import weakref
 from collections.abc import Iterable
 from functools import partial
+from threading import RLock
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -13,13 +15,14 @@ from planezip.execution.schema import schema_of, tensors_in
 
 
 class Meter:
-    """Follows storages; what nobody shows it does not count."""
+    """Follows storages, of any thread; what nobody shows it does not count."""
 
     def __init__(self) -> None:
         self._serial: dict[int, int] = {}  # address of a living storage -> its serial number
         self._references: dict[int, Any] = {}
-        self._events: list[tuple[int, int]] = []  # (serial number, bytes that came or went)
+        self._events: list[tuple[float, int, int]] = []  # (when, serial number, bytes more)
         self._count = 0
+        self._lock = RLock()  # a storage may go while another one is entered
 
     def see_result(self, func: OpOverload[..., Any], out: Any) -> Any:
         """Count what an operator made: no view, and nothing that was there before; returns it."""
@@ -31,31 +34,39 @@ class Meter:
 
     def see(self, memory: torch.UntypedStorage) -> None:
         """Count a storage until it is gone."""
-        address = memory._cdata
-        if address in self._serial:
-            return
-        serial, size = self._count, memory.nbytes()
-        self._count += 1
-        self._serial[address] = serial
-        gone = partial(_gone, weakref.ref(self), address, size)
-        self._references[serial] = weakref.ref(memory, gone)
-        self._events.append((serial, size))
+        with self._lock:
+            address = memory._cdata
+            if address in self._serial:
+                return
+            serial, size = self._count, memory.nbytes()
+            self._count += 1
+            self._serial[address] = serial
+            gone = partial(_gone, weakref.ref(self), address, size)
+            self._references[serial] = weakref.ref(memory, gone)
+            self._events.append((perf_counter(), serial, size))
+
+    def history(self, outside: Iterable[torch.Tensor]) -> list[tuple[float, int]]:
+        """(time, bytes from then on), without the storages of tensors outside the budget."""
+        with self._lock:
+            left_out = {self._serial.get(t.untyped_storage()._cdata) for t in outside}
+            events = list(self._events)
+        used, found = 0, []
+        for when_s, serial, change in events:
+            if serial not in left_out:
+                used += change
+                found.append((when_s, used))
+        return found
 
     def peak_bytes(self, outside: Iterable[torch.Tensor]) -> int:
         """The most bytes at any time, without the storages of tensors outside the budget."""
-        left_out = {self._serial.get(t.untyped_storage()._cdata) for t in outside}
-        used = peak = 0
-        for serial, change in self._events:
-            if serial not in left_out:
-                used += change
-                peak = max(peak, used)
-        return peak
+        return max((used for _, used in self.history(outside)), default=0)
 
     def gone(self, address: int, size: int) -> None:
         """A storage's memory was given back."""
-        serial = self._serial.pop(address)
-        del self._references[serial]
-        self._events.append((serial, -size))
+        with self._lock:
+            serial = self._serial.pop(address)
+            del self._references[serial]
+            self._events.append((perf_counter(), serial, -size))
 
 
 def _gone(meter: "weakref.ref[Meter]", address: int, size: int, _: Any) -> None:

@@ -19,6 +19,8 @@ from planezip.execution.tape import Tape, Value
 from planezip.records import Kind, Op, Phase, Storage, Trace
 
 HELD, UNPACK, ARRIVED = "planezip::held", "planezip::unpack", "planezip::arrived"
+BETWEEN = "planezip::between"
+"""Stands for all the time of a pass that its operators did not take."""
 
 
 class Moment(NamedTuple):
@@ -39,7 +41,10 @@ class Profile:
         moments: deaths of storages and unpacks, in order.
         packs: what autograd saved, in order.
         fixed: storages that no plan may evict.
+        held: storages of saved values that the program itself still held after the forward pass.
         ratios: storage -> compression ratio.
+        gradients: storages that hold gradients of parameters.
+        forward_s, backward_s: what both passes took.
     """
 
     tape: Tape
@@ -48,29 +53,47 @@ class Profile:
     moments: list[Moment] = field(default_factory=list)
     packs: list[Pack] = field(default_factory=list)
     fixed: set[int] = field(default_factory=set)
+    held: set[int] = field(default_factory=set)
     ratios: dict[int, float] = field(default_factory=dict)
     gradients: set[int] = field(default_factory=set)
+    forward_s: float = 0.0
+    backward_s: float = 0.0
 
     def finish(self, recorder: Recorder, parameters: Iterable[torch.nn.Parameter]) -> None:
-        """Backward is over: note what holds gradients of parameters, and what is still held."""
+        """Backward is over: note what holds gradients of parameters, and what is still held.
+
+        The profile lets go of the tensors from before the forward pass.
+        """
         end = len(self.tape.ops)
         self.moments += [Moment("death", end, number) for number in recorder.table.alive()]
         for parameter in parameters:
             state = None if parameter.grad is None else recorder.table.find(parameter.grad)
             if state is not None:
                 self.gradients.add(state.number)
+        for value in self.tape.values:
+            value.original = None
+
+    def between_s(self, phase: Phase) -> float:
+        """Seconds of a pass that no operator took."""
+        end = self.forward_end
+        if phase == "forward":
+            return max(0.0, self.forward_s - sum(self.seconds[:end]))
+        return max(0.0, self.backward_s - sum(self.seconds[end:]))
 
 
 class TraceBuilder:
     """Turns a profile into a trace.
+
+    Args:
+        recompute: whether any operator may be said to be repeatable.
 
     Attributes:
         marker_of_unpack: index in Trace.ops of the marker of every unpack, in order.
         op_of: index in Trace.ops of every operator on the tape.
     """
 
-    def __init__(self, profile: Profile, model: str) -> None:
-        self._profile, self._model = profile, model
+    def __init__(self, profile: Profile, model: str, recompute: bool = True) -> None:
+        self._profile, self._model, self._recompute = profile, model, recompute
         self._values = profile.tape.values
         self._ops: list[Op] = []
         self._storages: list[Storage] = []
@@ -83,6 +106,7 @@ class TraceBuilder:
         moments = iter([*self._profile.moments, Moment("death", len(self._profile.seconds), -1)])
         moment = next(moments)
         touched: dict[int, int] = {}
+        self._between("forward")
         for index in range(len(self._profile.seconds)):
             while moment.position <= index and moment.storage >= 0:
                 self._mark(moment, index, touched)
@@ -91,6 +115,7 @@ class TraceBuilder:
         while moment.storage >= 0:
             self._mark(moment, len(self._profile.seconds), touched)
             moment = next(moments)
+        self._between("backward")
         return Trace(
             model=self._model,
             batch=1,
@@ -104,7 +129,7 @@ class TraceBuilder:
         for value in self._values:
             first.setdefault(value.storage, value)
         evictable = {self._values[pack.value].storage for pack in self._profile.packs}
-        evictable -= self._profile.fixed
+        evictable -= self._profile.fixed | self._profile.held
         return [
             Storage(
                 id=number,
@@ -152,7 +177,7 @@ class TraceBuilder:
                 reads=reads,
                 writes=writes,
                 random=op.generator_state is not None,
-                repeatable=sound and all(v.repeatable for v in made),
+                repeatable=self._recompute and sound and all(v.repeatable for v in made),
                 measured_s=self._profile.seconds[index],
             )
         )
@@ -163,14 +188,30 @@ class TraceBuilder:
         elif touched.get(moment.storage) in (None, index - 1):
             return  # its last operator has just held it
         touched[moment.storage] = index
+        unpacked = moment.kind == "unpack"
+        phase = self._phase(index if unpacked else index - 1)
+        if unpacked or self._ops[-1].phase == "backward":
+            phase = "backward"
+        self._marker(UNPACK if unpacked else HELD, phase, (moment.storage,))
+
+    def _between(self, phase: Phase) -> None:
+        self._marker(BETWEEN, phase, (), self._profile.between_s(phase))
+
+    def _marker(
+        self, name: str, phase: Phase, reads: tuple[int, ...], seconds: float = 0.0
+    ) -> None:
+        """A pseudo operator that makes nothing."""
         nothing = len(self._storages)
-        phase = self._phase(index if moment.kind == "unpack" else index - 1)
         self._storages.append(Storage(nothing, "activation", "uint8", 0, len(self._ops), 0))
-        name = UNPACK if moment.kind == "unpack" else HELD
-        self._pseudo_operator(name, phase, (moment.storage,), (nothing,))
+        self._pseudo_operator(name, phase, reads, (nothing,), seconds)
 
     def _pseudo_operator(
-        self, name: str, phase: Phase, reads: tuple[int, ...], writes: tuple[int, ...]
+        self,
+        name: str,
+        phase: Phase,
+        reads: tuple[int, ...],
+        writes: tuple[int, ...],
+        seconds: float = 0.0,
     ) -> None:
         self._ops.append(
             Op(
@@ -182,6 +223,6 @@ class TraceBuilder:
                 other_bytes=0,
                 reads=reads,
                 writes=writes,
-                measured_s=0.0,
+                measured_s=seconds,
             )
         )

@@ -1,6 +1,7 @@
 """Writes the tape of a forward pass while it runs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from planezip.execution.geometry import geometry_of
 from planezip.execution.meter import Meter
 from planezip.execution.schema import Schema, generator_of, schema_of, tensors_in
+from planezip.execution.stopwatch import Stopwatch
 from planezip.execution.storages import StorageState, StorageTable
 from planezip.execution.tape import OPAQUE, Items, Operand, Tape, TapeOp, leaves, operands_in
 from planezip.execution.verify import Trial
@@ -33,6 +35,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     Attributes:
         table: the storages met.
         paused: operators run unrecorded.
+        stopwatch: runs while the pass does, and not while operators are unrecorded.
         verifies: every operator runs twice; what differs is not repeatable.
         meter: what counts memory, replays included, or None.
     """
@@ -44,6 +47,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.tape = tape
         self.table = StorageTable(on_death)
         self.paused = False
+        self.stopwatch = Stopwatch()
         self.verifies = False
         self.meter: Meter | None = None
         self._on_op = on_op
@@ -68,6 +72,17 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 self.state(tensor).fixed = True
             return func(*args, **kwargs)
         return self._record(func, schema, args, kwargs)
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Operators in here are not recorded, nor is their time."""
+        before = self.paused
+        self.paused = True
+        with self.stopwatch.stopped():
+            try:
+                yield
+            finally:
+                self.paused = before
 
     def _metered(self, func: OpOverload[..., Any], out: Any) -> Any:
         return out if self.meter is None else self.meter.see_result(func, out)
@@ -104,11 +119,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         written = _written(schema, args, kwargs)
         self._bind(index, schema, written, schema.statistics(args), args, out)
         if trial is not None:
-            self.paused = True
-            try:
+            with self.pause():
                 repeatable = trial.succeeds(self.tape, written, out)
-            finally:
-                self.paused = False
             for v in op.made:
                 self.tape.values[v].repeatable &= repeatable
         self._on_op(index, seconds)
@@ -152,11 +164,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         tensors = [t for t in tensors_in((*args, *kwargs.values())) if is_plain(t)]
         values = [(self.state(t).value, t) for t in tensors]
         mutated = {self.state(t).value for t in _written(schema, args, kwargs)}
-        self.paused = True
-        try:
+        with self.pause():
             return Trial(op, values, mutated)
-        finally:
-            self.paused = False
 
     def _bind(
         self,

@@ -1,16 +1,17 @@
 """Computes values of a forward pass again, bit for bit."""
 
 from collections.abc import Callable, Iterable
+from time import perf_counter
 from typing import Any
 
 import torch
 
+from planezip.execution.device import Memory
 from planezip.execution.geometry import view
 from planezip.execution.guards import restored
 from planezip.execution.schema import generator_of, tensors_in
 from planezip.execution.tape import Items, Operand, Tape, TapeOp
 
-Memory = torch.UntypedStorage
 Find = Callable[[int], Memory | None]
 
 
@@ -46,7 +47,11 @@ def positions(tape: Tape, targets: Iterable[int], available: Callable[[int], boo
 
 
 def replay(
-    tape: Tape, targets: Iterable[int], find: Find, stays: Callable[[int], bool]
+    tape: Tape,
+    targets: Iterable[int],
+    find: Find,
+    stays: Callable[[int], bool],
+    on_op: Callable[[int, float], None] | None = None,
 ) -> dict[int, Memory]:
     """Recompute `targets`.
 
@@ -54,6 +59,7 @@ def replay(
         find: gives the memory of a value that need not be recomputed, None if it has none. It is
             never written.
         stays: whether another value that is recomputed on the way is to be returned, too.
+        on_op: called after every operator with its index and when it began (perf_counter).
 
     Returns:
         The memory of the targets and of what stays.
@@ -75,10 +81,13 @@ def replay(
 
     with restored(tape.environment):
         for i in order:
+            start_s = perf_counter()
             for v, memory in run(tape.ops[i], made_or_found, scratch).items():
                 (results if v in targets or stays(v) else scratch)[v] = memory
             for v in [v for v in scratch if last_read.get(v, -1) <= i]:
                 del scratch[v]
+            if on_op is not None:
+                on_op(i, start_s)
     return results
 
 

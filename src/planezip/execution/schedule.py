@@ -1,5 +1,6 @@
 """A plan in the terms of a running forward and backward pass."""
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -8,10 +9,9 @@ import numpy as np
 from planezip.execution.guards import Environment
 from planezip.execution.profile import Profile, TraceBuilder
 from planezip.execution.replay import NotReplayableError, positions
-from planezip.execution.saved import Action
 from planezip.execution.sequence import Sequence
 from planezip.execution.tape import Tape
-from planezip.records import Plan, Trace, peak_activation_bytes
+from planezip.records import Action, Plan, Swap, Trace, compressed_bytes, peak_activation_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,14 @@ class Schedule:
         actions: saved value -> action; what is missing is kept.
         stays: dropped values that stay, once a replay recomputes them, until autograd lets go.
         sources: dropped value -> the saved values that its replay starts from.
-        out_before: by operator of the forward pass, how many of the values that leave, in order of
-            leaving, must have left before it runs.
+        stay_until: value that is compressed in place -> the operator of the forward pass after
+            which it leaves.
+        out_before: operator of the forward pass -> values that must have left before it runs.
         prefetch: number of an unpack -> values whose way back begins with it.
         planned_peak_bytes: activation memory that the plan needs at most.
         plain_peak_bytes: the same without eviction.
         plan, trace: what it was made from.
+        op_of: operator on the tape -> its index in Trace.ops.
     """
 
     sequence: Sequence
@@ -35,12 +37,14 @@ class Schedule:
     actions: Mapping[int, Action]
     stays: frozenset[int]
     sources: Mapping[int, tuple[int, ...]]
-    out_before: tuple[int, ...]
+    stay_until: Mapping[int, int]
+    out_before: Mapping[int, tuple[int, ...]]
     prefetch: Mapping[int, tuple[int, ...]]
     planned_peak_bytes: int
     plain_peak_bytes: int
     plan: Plan
     trace: Trace
+    op_of: tuple[int, ...]
 
     def actions_by_size(self) -> dict[str, tuple[int, int]]:
         """Action -> how many saved activations, and their bytes."""
@@ -57,19 +61,41 @@ def make_schedule(profile: Profile, builder: TraceBuilder, trace: Trace, plan: P
     value_of = {tape.values[pack.value].storage: pack.value for pack in profile.packs}
     actions = {value_of[s]: action for s, action in plan.actions.items() if s in value_of}
     dropped = [v for v, action in actions.items() if action == "drop"]
-    sequence = Sequence(tuple(tape.ops[: profile.forward_end]), tuple(profile.packs))
+    times = _Times(profile, builder, plan)
     return Schedule(
-        sequence=sequence,
+        sequence=sequence_of(profile),
         environment=tape.environment,
         actions=actions,
         stays=frozenset(value_of[s] for s in plan.stays),
         sources={v: _sources(tape, v, actions) for v in dropped},
-        out_before=_out_before(profile, builder, trace, plan),
+        stay_until={
+            value_of[swap.storage]: times.operator_of(swap.out_after)
+            for swap in plan.swaps
+            if swap.in_place
+        },
+        out_before={
+            op: tuple(value_of[s] for s in gone)
+            for op, gone in _out_before(times, trace, plan).items()
+        },
         prefetch=_prefetch(builder, plan, value_of),
         planned_peak_bytes=int(_planned_memory(trace, plan).max(initial=0)),
         plain_peak_bytes=peak_activation_bytes(trace, "fp32"),
         plan=plan,
         trace=trace,
+        op_of=tuple(builder.op_of),
+    )
+
+
+def sequence_of(profile: Profile) -> Sequence:
+    """What a later pass is held against."""
+    return Sequence(
+        tuple(profile.tape.ops[: profile.forward_end]),
+        tuple(profile.packs),
+        frozenset(
+            value.index
+            for value in profile.tape.values
+            if not value.repeatable and value.producer < profile.forward_end
+        ),
     )
 
 
@@ -87,28 +113,54 @@ def _sources(tape: Tape, v: int, actions: Mapping[int, Action]) -> tuple[int, ..
     return tuple(dict.fromkeys(u for i in order for u in tape.ops[i].reads if u in there))
 
 
-def _out_before(
-    profile: Profile, builder: TraceBuilder, trace: Trace, plan: Plan
-) -> tuple[int, ...]:
-    """Simulate memory with every copy out as late as the budget allows."""
+class _Times:
+    """Steps of a plan and operators of the forward pass.
+
+    Attributes:
+        steps: by operator of the forward pass, its step; of what makes no tensor and has none of
+            its own, the one before.
+    """
+
+    def __init__(self, profile: Profile, builder: TraceBuilder, plan: Plan) -> None:
+        step_of = {step.op: i for i, step in enumerate(plan.steps) if step.replay_for < 0}
+        self.steps: list[int] = []
+        for index in range(profile.forward_end):
+            before = self.steps[-1] if self.steps else 0
+            self.steps.append(step_of.get(builder.op_of[index], before))
+
+    def operator_of(self, step: int) -> int:
+        """The last operator of the forward pass that has run when a step is over."""
+        return bisect_right(self.steps, step) - 1
+
+
+def _out_before(times: _Times, trace: Trace, plan: Plan) -> dict[int, list[int]]:
+    """Simulate memory with every copy out as late as the budget allows.
+
+    Returns:
+        Operator of the forward pass -> storages that must have left before it.
+    """
     memory = _planned_memory(trace, plan)
-    step_of = {step.op: i for i, step in enumerate(plan.steps) if step.replay_for < 0}
     leaving = sorted(plan.swaps, key=lambda swap: (swap.out_after, swap.storage))
-    sizes = [trace.storages[swap.storage].bytes for swap in leaving]
-    needed, gone, step = [], 0, 0  # what makes no tensor has no step of its own
-    for index in range(profile.forward_end):
-        step = step_of.get(builder.op_of[index], step)
-        late = sum(
-            size
-            for swap, size in zip(leaving[gone:], sizes[gone:], strict=True)
-            if swap.release_after < step
-        )
+    given = {swap.storage: _given_bytes(trace, plan, swap) for swap in leaving}
+    found: dict[int, list[int]] = {}
+    gone = 0
+    for index, step in enumerate(times.steps):
+        late = sum(given[s.storage] for s in leaving[gone:] if s.release_after < step)
         while gone < len(leaving) and late and memory[step] + late > plan.budget_bytes:
-            if leaving[gone].release_after < step:
-                late -= sizes[gone]
+            swap = leaving[gone]
+            if swap.release_after < step:
+                late -= given[swap.storage]
+            found.setdefault(index, []).append(swap.storage)
             gone += 1
-        needed.append(gone)
-    return tuple(needed)
+    return found
+
+
+def _given_bytes(trace: Trace, plan: Plan, swap: Swap) -> int:
+    """Device memory that is free once a storage has left."""
+    size = trace.storages[swap.storage].bytes
+    if not swap.in_place:
+        return size
+    return size - compressed_bytes(size, plan.ratios[swap.storage])
 
 
 def _planned_memory(trace: Trace, plan: Plan) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -126,8 +178,10 @@ def _planned_memory(trace: Trace, plan: Plan) -> np.ndarray[tuple[int], np.dtype
             resident.discard(buffer)
             change[index + 1] -= sizes[buffer]
     for swap in plan.swaps:
-        change[swap.release_after + 1] -= sizes[swap.storage]
-        change[swap.prefetch_before] += sizes[swap.storage]
+        size, given = sizes[swap.storage], _given_bytes(trace, plan, swap)
+        change[swap.release_after + 1] -= given
+        change[swap.prefetch_before] += size
+        change[swap.needed_by] -= size - given
     return np.cumsum(change)[:-1]
 
 

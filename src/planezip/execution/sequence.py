@@ -25,10 +25,23 @@ class Sequence:
     Two passes are alike if they run the same operators on the same values in the same geometry with
     the same sizes, flags and names. Numbers that operators compute with may differ: a replay takes
     those of its own pass, and they decide neither sizes nor order.
+
+    Attributes:
+        unrepeatable: values that no replay may compute.
     """
 
     ops: tuple[TapeOp, ...]
     packs: tuple[Pack, ...]
+    unrepeatable: frozenset[int] = frozenset()
+
+    def is_like(self, other: "Sequence") -> bool:
+        """Whether the other pass is like this one, from the first operator to the last."""
+        return (
+            len(self.ops) == len(other.ops)
+            and len(self.packs) == len(other.packs)
+            and all(map(self.has_op, range(len(self.ops)), other.ops))
+            and all(map(self.has_pack, range(len(self.packs)), other.packs))
+        )
 
     def has_op(self, index: int, op: TapeOp) -> bool:
         """Whether `op` is what ran as number `index`."""

@@ -5,8 +5,9 @@ from typing import Any
 
 import torch
 
+from planezip.execution.device import Memory
 from planezip.execution.geometry import whole
-from planezip.execution.replay import Memory, copied, run
+from planezip.execution.replay import copied, run
 from planezip.execution.schema import tensors_in
 from planezip.execution.tape import Tape, TapeOp
 

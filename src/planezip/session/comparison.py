@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from statistics import median
 from time import perf_counter
 
 import torch
@@ -9,6 +10,7 @@ import torch
 from planezip.execution.meter import Meter, Metering
 from planezip.session.report import SessionReport
 from planezip.session.session import Session
+from planezip.session.timeline import SessionTimeline
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class Run:
     peak_bytes: int = 0
     state: dict[str, list[torch.Tensor]] = field(default_factory=dict)
 
+    def step_s(self, first: int) -> float:
+        """Median time of the steps from `first` on, but for the last."""
+        return median(self.seconds[first:-1])
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -48,13 +54,19 @@ class Comparison:
     Attributes:
         plain: None if it was left out.
         equal: what was compared -> whether all of its bits are the same.
+        timeline: of the first planned step.
     """
 
     plain: Run | None
     session: Run
     report: SessionReport
     equal: dict[str, bool]
+    timeline: SessionTimeline
 
+
+PROFILED_STEPS = 3
+"""Steps at the beginning of a session that are not as later ones: two profiled, one measured."""
+LEAST_STEPS = PROFILED_STEPS + 2  # one that only runs, and the last, whose memory is counted
 
 OnStep = Callable[[str, int, float], None]
 """Called with "plain" or "session", the step and its loss."""
@@ -71,6 +83,7 @@ def compare(
 
     Args:
         make: makes the training, random numbers seeded, the same every time.
+        steps: LEAST_STEPS or more.
         plainly: train without a session first, to compare with.
     """
     plain = _train(make(), None, steps, on_step) if plainly else None
@@ -78,11 +91,11 @@ def compare(
     session = session_of(training.model)
     try:
         run = _train(training, session, steps, on_step)
-        report = session.report()
+        report, timeline = session.report(), session.timeline()
     finally:
         session.close()
     equal = {} if plain is None else {k: _same(plain.state[k], run.state[k]) for k in run.state}
-    return Comparison(plain, run, report, equal)
+    return Comparison(plain, run, report, equal, timeline)
 
 
 def _train(training: Training, session: Session | None, steps: int, on_step: OnStep | None) -> Run:

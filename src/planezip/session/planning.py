@@ -2,20 +2,20 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
 
-from planezip.execution.copies import Copier
+from planezip.execution.copies import Work
 from planezip.execution.pool import CHUNK_BYTES
 from planezip.execution.profile import Profile, TraceBuilder
 from planezip.execution.schedule import Schedule, make_schedule
-from planezip.planning import Planner, Problem, make_plan, policy
+from planezip.planning import HostPool, Planner, Problem, compressed_bytes, make_plan, policy
 from planezip.records import Plan, Platform, Timeline, Trace
 from planezip.simulation import Simulator
 
-POLICY, WITHOUT_SWAPS = "planezip", "recomp"
+POLICY = "planezip"
 _GUESS_BYTES_PER_S = 1e9
 
 
@@ -35,21 +35,17 @@ class Rates:
     taken_from_compute: float = 0.0
 
     @classmethod
-    def measured(cls, copier: Copier) -> "Rates":
-        """What the copier reached so far; a guess if it has had nothing to do."""
+    def measured(cls, out: Work, back: Work, workers: int) -> "Rates":
+        """Those of work that was done; a guess where there was none."""
         spare = len(os.sched_getaffinity(0)) - torch.get_num_threads()
         return cls(
-            copier.out.bytes_per_s or _GUESS_BYTES_PER_S,
-            copier.back.bytes_per_s or _GUESS_BYTES_PER_S,
-            min(1.0, max(0.0, 1 - spare / copier.workers)),
+            out.bytes_per_s or _GUESS_BYTES_PER_S,
+            back.bytes_per_s or _GUESS_BYTES_PER_S,
+            min(1.0, max(0.0, 1 - spare / workers)),
         )
 
     def platform(self) -> Platform:
-        """This machine, for planners: operators were measured, and the codec is the link.
-
-        The rates of the link are those of compressing copies already, so that no ratio makes them
-        faster: its engine is no faster than they are.
-        """
+        """This machine, for planners: operators were measured, and the codec is the link."""
         return Platform(
             name="this machine",
             gpu="none",
@@ -60,51 +56,80 @@ class Rates:
             memory_efficiency=1.0,
             d2h_bytes_per_s=self.encode_bytes_per_s,
             h2d_bytes_per_s=self.decode_bytes_per_s,
-            engine_bytes_per_s=min(self.encode_bytes_per_s, self.decode_bytes_per_s),
+            engine_bytes_per_s=1.0,  # slower than the link: a transfer takes what the link takes
             encode_bytes_per_s=self.encode_bytes_per_s,
             decode_bytes_per_s=self.decode_bytes_per_s,
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a plan has to keep to.
+
+    Attributes:
+        budget_bytes: activation memory.
+        ratio: the same as a share of the peak without eviction, where budget_bytes is None.
+        pool_bytes: capacity of the pool.
+        recompute: whether anything may be dropped.
+    """
+
+    budget_bytes: int | None
+    ratio: float | None
+    pool_bytes: int
+    recompute: bool = True
+
+    def budget(self, peak_bytes: int) -> int:
+        """The budget in bytes for an iteration with that peak."""
+        if self.budget_bytes is not None:
+            return self.budget_bytes
+        assert self.ratio is not None
+        return int(peak_bytes * self.ratio)
+
+
 def schedule_for(
-    profile: Profile,
-    rates: Rates,
-    budget: Callable[[int], int],
-    capacity_bytes: int,
-    model: str,
+    profile: Profile, rates: Rates, limits: Limits, model: str, excess_bytes: int = 0
 ) -> Schedule:
     """Plan a profiled iteration.
 
+    What the pool has no room for is compressed in place or recomputed.
+
     Args:
-        budget: gives the budget in bytes for a peak without eviction in bytes.
-        capacity_bytes: of the pool; a plan whose swaps it does not hold recomputes instead.
+        excess_bytes: by how much earlier plans were exceeded when they ran.
 
     Raises:
         OverBudgetError: no plan fits; it names the smallest budget that one was found for.
     """
-    builder = TraceBuilder(profile, model)
+    builder = TraceBuilder(profile, model, limits.recompute)
     trace = builder.build()
     problem = Problem(trace, rates.platform())
-    planner = Planner(problem, kept=True)
+    ratios = {s: profile.ratios.get(s, 1.0) for s in problem.candidates}
+    pool = HostPool(limits.pool_bytes, {s: _pooled(trace, s, r) for s, r in ratios.items()})
+    planner = Planner(problem, kept=True, in_place=True, pool=pool)
     simulator = Simulator(trace, problem.platform)
 
     def simulate(plan: Plan, ratios: Mapping[int, float]) -> Timeline:
-        timeline = simulator.run(plan, ratios)
-        copies_s = sum(sum(planner.copy_s(swap.storage, 1.0)) for swap in plan.swaps)
-        lost_s = rates.taken_from_compute * copies_s
-        return replace(timeline, duration_s=timeline.duration_s + lost_s)
+        return _with_lost_time(simulator.run(plan, ratios), trace, plan, rates)
 
-    def plan_by(name: str) -> Plan:
-        chosen = policy(name)
-        return make_plan(planner, chosen, budget(problem.peak_bytes), profile.ratios, simulate)
-
-    plan = plan_by(POLICY)
-    if _pooled_bytes(plan, trace) > capacity_bytes:
-        plan = plan_by(WITHOUT_SWAPS)
+    budget_bytes = limits.budget(problem.peak_bytes) - excess_bytes
+    plan = make_plan(planner, policy(POLICY), budget_bytes, ratios, simulate)
     return make_schedule(profile, builder, trace, plan)
 
 
-def _pooled_bytes(plan: Plan, trace: Trace) -> int:
-    """What the pool holds if all that is swapped is in it at once, as when backward begins."""
-    sizes = (trace.storages[s.storage].bytes / plan.ratios[s.storage] for s in plan.swaps)
-    return sum(CHUNK_BYTES * math.ceil(size / CHUNK_BYTES) for size in sizes)
+def predicted_timeline(trace: Trace, plan: Plan, rates: Rates) -> Timeline:
+    """What a plan is expected to do when; its duration includes what copies take from operators."""
+    timeline = Simulator(trace, rates.platform()).run(plan, plan.ratios, detail=True)
+    return _with_lost_time(timeline, trace, plan, rates)
+
+
+def _with_lost_time(timeline: Timeline, trace: Trace, plan: Plan, rates: Rates) -> Timeline:
+    """Copies on the cores that compute take their time from the operators."""
+    raw_bytes = sum(trace.storages[swap.storage].bytes for swap in plan.swaps)
+    copies_s = raw_bytes / rates.encode_bytes_per_s + raw_bytes / rates.decode_bytes_per_s
+    lost_s = rates.taken_from_compute * copies_s
+    return replace(timeline, duration_s=timeline.duration_s + lost_s)
+
+
+def _pooled(trace: Trace, storage: int, ratio: float) -> int:
+    """What a storage takes in the pool, in whole chunks."""
+    stream_bytes = compressed_bytes(trace.storages[storage].bytes, ratio)
+    return CHUNK_BYTES * math.ceil(stream_bytes / CHUNK_BYTES)

@@ -1,7 +1,14 @@
 """What a session did, as numbers and as text."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import torch
+
+from planezip.execution.copies import Copier
+from planezip.execution.pool import Pool
+from planezip.session.planning import Limits
+from planezip.session.sequences import Sequences
 from planezip.units import format_bytes
 
 
@@ -15,6 +22,7 @@ class SessionReport:
         planned_peak_bytes: what the plan needs.
         measured_peak_bytes: what the first pass of the plan took, replays included.
         predicted_s: forward and backward by the plan.
+        measured_s: the same as it was lately, the median; None before a pass that only ran.
         actions: action -> (saved values, bytes).
         outside_bytes: parameters and buffers, which the budget does not count; their gradients and
             the optimizer's state come on top.
@@ -29,6 +37,7 @@ class SessionReport:
     planned_peak_bytes: int | None
     measured_peak_bytes: int | None
     predicted_s: float | None
+    measured_s: float | None
     actions: dict[str, tuple[int, int]]
     outside_bytes: int
     pool_used_bytes: int
@@ -47,6 +56,8 @@ class SessionReport:
                 "activation memory without eviction",
                 f"peak        {_size(self.planned_peak_bytes)} planned, "
                 f"{_size(self.measured_peak_bytes)} measured",
+                f"time        {_time(self.predicted_s)} a step predicted, "
+                f"{_time(self.measured_s)} measured, forward and backward",
             ]
             lines += [
                 f"{action:<11} {count} saved activations, {_size(size)}"
@@ -64,3 +75,39 @@ class SessionReport:
 
 def _size(count: int | None) -> str:
     return "not yet" if count is None else format_bytes(count)
+
+
+def _time(seconds: float | None) -> str:
+    return "not yet" if seconds is None else f"{seconds:.3g} s"
+
+
+def report_of(
+    model: torch.nn.Module,
+    limits: Limits,
+    sequences: Sequences,
+    pool: Pool,
+    copier: Copier,
+    passes: Mapping[str, int],
+) -> SessionReport:
+    """The report of a session from its parts."""
+    latest = sequences.known[0] if sequences.known else None
+    schedule = latest.schedule if latest else None
+    tensors = (*model.parameters(), *model.buffers())
+    outside = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in tensors}
+    plain_bytes = schedule.plain_peak_bytes if schedule else None
+    return SessionReport(
+        budget_bytes=limits.budget_bytes if plain_bytes is None else limits.budget(plain_bytes),
+        plain_peak_bytes=plain_bytes,
+        planned_peak_bytes=schedule.planned_peak_bytes if schedule else None,
+        measured_peak_bytes=latest.measured.peak_bytes if latest and latest.measured else None,
+        predicted_s=schedule.plan.predicted_s if schedule else None,
+        measured_s=latest.step_s if latest else None,
+        actions=schedule.actions_by_size() if schedule else {},
+        outside_bytes=sum(outside.values()),
+        pool_used_bytes=pool.used_bytes,
+        pool_peak_bytes=pool.peak_bytes,
+        spilled_bytes=pool.spilled_bytes,
+        ratio=copier.out.ratio,
+        passes=dict(passes),
+        sequences=len(sequences.known),
+    )

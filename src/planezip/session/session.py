@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import local
+from time import perf_counter
 from types import TracebackType
 from typing import Any
 
@@ -12,42 +12,33 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from planezip.errors import InputError
-from planezip.execution.backward import stop_watching, watch_next_backward
-from planezip.execution.copies import Copier
+from planezip.execution.backward import Around, stop_watching, watch_next_backward
+from planezip.execution.copies import Copier, Work
 from planezip.execution.forward import Forward, Handle
-from planezip.execution.meter import Meter
+from planezip.execution.guards import Environment
 from planezip.execution.pool import DEFAULT_CAPACITY_BYTES, Pool, SpillFile
 from planezip.execution.profile import Profile
+from planezip.execution.recorder import Recorder
 from planezip.execution.schedule import Schedule
-from planezip.session.planning import Rates, schedule_for
-from planezip.session.report import SessionReport
-from planezip.units import MOST_BYTES, parse_bytes
-
-Size = int | str
+from planezip.session.options import Size, check, size_bytes
+from planezip.session.planning import Limits, Rates, schedule_for
+from planezip.session.report import SessionReport, report_of
+from planezip.session.sequences import Measured, Sequences
+from planezip.session.timeline import SessionTimeline, timeline_of
+from planezip.units import MOST_BYTES
 
 _open = local()
 """Per thread, `stack`: forward passes under way, None where a session is switched off."""
 
 
-@dataclass(slots=True, eq=False)
-class _Planned:
-    """A sequence of operators that has a plan.
-
-    Attributes:
-        measured_peak_bytes: activation memory of its first planned pass, None before that.
-    """
-
-    schedule: Schedule
-    measured_peak_bytes: int | None = None
-
-
 class Session:
     """Keeps the activation memory of a model's training within a budget.
 
-    Use it as a context manager around the forward pass; backward may come after it. The first pass
-    of every sequence of operators is profiled, with saved activations leaving memory one by one;
-    from then on it is planned. Loss, gradients and everything else are those of plain training, bit
-    for bit.
+    Use it as a context manager around the forward pass; backward may come after it. All that is
+    computed in the session before backward begins is one pass and shares the budget, be it in one
+    `with` or in several. The first pass of every sequence of operators is profiled, with saved
+    activations leaving memory one by one; from then on it is planned. Loss, gradients and
+    everything else are those of plain training, bit for bit.
 
     Args:
         model: its parameters and buffers are outside the budget.
@@ -57,6 +48,7 @@ class Session:
         spill: a folder on a local disk for what the pool does not hold.
         min_bytes: smaller tensors are always kept.
         leave_alone: modules of which nothing is evicted.
+        recompute: whether activations may be dropped and recomputed.
         workers: threads that compress and restore.
         enabled: if False, training is left alone; may be changed between passes.
 
@@ -74,51 +66,48 @@ class Session:
         spill: str | None = None,
         min_bytes: Size = 16384,
         leave_alone: Iterable[torch.nn.Module] = (),
+        recompute: bool = True,
         workers: int = 1,
         enabled: bool = True,
     ) -> None:
-        _check(model, budget, budget_ratio, workers)
-        self._model, self._ratio = model, budget_ratio
-        self._budget_bytes = None if budget is None else _bytes(budget)
-        self._min_bytes = _bytes(min_bytes)
+        check(model, budget, budget_ratio, workers)
+        self._model = model
+        self._min_bytes = size_bytes(min_bytes)
         self.enabled = enabled
         file = None if spill is None else SpillFile(spill)
-        self._pool = Pool(_bytes(host_pool), file)
-        self._capacity_bytes = MOST_BYTES if file else _bytes(host_pool)
+        self._pool = Pool(size_bytes(host_pool), file)
+        self._limits = Limits(
+            budget_bytes=None if budget is None else size_bytes(budget),
+            ratio=budget_ratio,
+            pool_bytes=MOST_BYTES if file else size_bytes(host_pool),
+            recompute=recompute,
+        )
         self._copier = Copier(self._pool, workers)
-        self._planned: list[_Planned] = []
+        self._sequences = Sequences(self._schedule, self._limits.budget, self._copier)
         self._passes: Counter[str] = Counter()
-        self._finished: Profile | None = None
-        self._watching: Forward | None = None
-        self._unknown = True  # the next forward pass may run a sequence that has no plan
+        self._latest = local()  # per thread, the pass that was entered last and what watches for it
         self._hooks = [h for module in leave_alone for h in _leave_alone(module)]
 
     def __enter__(self) -> "Session":
         """Begin a forward pass.
 
         Raises:
-            OverBudgetError: no plan fits; it names the smallest budget that one was found for.
+            OverBudgetError: no plan fits, as the end of the first pass has shown already.
         """
         stack = _stack()
         if not self.enabled or not torch.is_grad_enabled():
             stack.append(None)
             return self
-        self._forget_watch()
-        self._plan()
-        unmeasured = bool(self._planned) and self._planned[0].measured_peak_bytes is None
-        schedules = [p.schedule for p in self._planned]
-        forward = Forward(
-            self._copier, schedules, self._may_leave, profiles=self._unknown or unmeasured
-        )
+        if self._sequences.refused is not None:
+            raise self._sequences.refused
+        forward = self._unfinished() or self._begin_pass()
         recorder = forward.recorder
         assert recorder is not None
-        recorder.verifies = self._unknown
-        if unmeasured:
-            recorder.meter = Meter()
         hooks = saved_tensors_hooks(forward.pack, _unpack)
         recorder.__enter__()  # type: ignore[no-untyped-call]
         hooks.__enter__()
-        stack.append((forward, recorder, hooks))
+        forward.open()
+        stack.append((forward, recorder, hooks, perf_counter()))
         return self
 
     def __exit__(
@@ -131,19 +120,17 @@ class Session:
         entered = _stack().pop()
         if entered is None:
             return
-        forward, recorder, hooks = entered
+        forward, recorder, hooks, start_s = entered
         hooks.__exit__(kind, error, traceback)
         recorder.__exit__(kind, error, traceback)
-        recorder.verifies = False
-        forward.finish()
-        if error is not None:
-            forward.recorder = None
+        forward.close()
+        forward.seconds += perf_counter() - start_s
+        if error is not None or forward.begun:
+            forward.abandon()
             return
-        self._unknown = forward.schedule is None
+        self._sequences.forward_over(forward)
         self._count(forward)
-        if forward.profile is not None:
-            self._watching = forward
-            watch_next_backward(lambda: self._watched(forward))
+        self._watch(forward)
 
     def attach(self) -> None:
         """Be around every forward pass of the model from now on, until `close`.
@@ -163,27 +150,21 @@ class Session:
 
     def report(self) -> SessionReport:
         """What happened so far."""
-        latest = self._planned[0] if self._planned else None
-        schedule = latest.schedule if latest else None
-        outside = {
-            t.untyped_storage()._cdata: t.untyped_storage().nbytes()
-            for t in (*self._model.parameters(), *self._model.buffers())
-        }
-        return SessionReport(
-            budget_bytes=schedule.plan.budget_bytes if schedule else self._budget_bytes,
-            plain_peak_bytes=schedule.plain_peak_bytes if schedule else None,
-            planned_peak_bytes=schedule.planned_peak_bytes if schedule else None,
-            measured_peak_bytes=latest.measured_peak_bytes if latest else None,
-            predicted_s=schedule.plan.predicted_s if schedule else None,
-            actions=schedule.actions_by_size() if schedule else {},
-            outside_bytes=sum(outside.values()),
-            pool_used_bytes=self._pool.used_bytes,
-            pool_peak_bytes=self._pool.peak_bytes,
-            spilled_bytes=self._pool.spilled_bytes,
-            ratio=self._copier.out.ratio,
-            passes=dict(self._passes),
-            sequences=len(self._planned),
+        return report_of(
+            self._model, self._limits, self._sequences, self._pool, self._copier, self._passes
         )
+
+    def timeline(self) -> SessionTimeline:
+        """What happened when in the first planned pass of the latest sequence, and what was
+        predicted.
+
+        Raises:
+            InputError: no pass has been measured yet.
+        """
+        for known in self._sequences.known:
+            if known.measured is not None:
+                return timeline_of(known, self._rates(*known.work))
+        raise InputError("no planned pass has been measured yet; train some steps first")
 
     def close(self) -> None:
         """End the worker threads and give the pool back; backward passes must be over."""
@@ -193,67 +174,97 @@ class Session:
         self._copier.close()
         self._pool.close()
 
-    @contextmanager
-    def _watched(self, forward: Forward) -> Iterator[None]:
-        """Around the backward pass of a forward pass that is profiled or measured."""
-        recorder, profile = forward.recorder, forward.profile
-        self._watching = None
-        if recorder is None or profile is None:
-            yield
-            return
-        try:
-            with recorder:
-                yield
-            if forward.schedule is None:
-                profile.finish(recorder, self._model.parameters())
-                self._finished = profile
-            elif recorder.meter is not None:
-                self._measure(forward.schedule, recorder.meter)
-        finally:
-            forward.recorder = None
+    def _unfinished(self) -> Forward | None:
+        """The pass that goes on, if one does: backward has not begun and autograd holds it."""
+        forward: Forward | None = getattr(self._latest, "forward", None)
+        if forward is None or not forward.continues:
+            return None
+        return forward if forward.tape.environment == Environment.now() else None
+
+    def _begin_pass(self) -> Forward:
+        self._forget_watch()
+        mode = self._sequences.mode()
+        schedules, journal = self._sequences.begin(mode)
+        forward = Forward(self._copier, schedules, self._may_leave, journal)
+        assert forward.recorder is not None
+        forward.recorder.verifies = mode == "verify"
+        self._latest.forward = forward
+        return forward
+
+    def _watch(self, forward: Forward) -> None:
+        """Be around the next backward pass."""
+        self._forget_watch()
+
+        def around() -> Any:
+            return self._around_backward(forward)
+
+        self._latest.around = around
+        watch_next_backward(around)
 
     def _forget_watch(self) -> None:
-        if self._watching is not None:
-            self._watching.recorder = None
-            self._watching = None
-            stop_watching()
+        around: Around | None = getattr(self._latest, "around", None)
+        if around is not None:
+            stop_watching(around)
+            self._latest.around = None
 
-    def _measure(self, schedule: Schedule, meter: Meter) -> None:
-        gradients = [p.grad for p in self._model.parameters() if p.grad is not None]
-        for planned in self._planned:
-            if planned.schedule is schedule:
-                planned.measured_peak_bytes = meter.peak_bytes(gradients)
-
-    def _plan(self) -> None:
-        """Make a schedule for what has been profiled."""
-        profile, self._finished = self._finished, None
-        if profile is None:
+    @contextmanager
+    def _around_backward(self, forward: Forward) -> Iterator[None]:
+        """Around a backward pass that follows a forward pass of this session."""
+        recorder = forward.recorder
+        self._latest.around = None
+        start_s = perf_counter()
+        if recorder is None or not forward.records_backward:
+            yield
+        else:
+            with recorder, _running(recorder):
+                yield
+        forward.seconds += perf_counter() - start_s
+        if forward.waiting and forward.begun:
+            self._watch(forward)  # the graph of another `with` is still there
             return
-        self._planned.insert(0, _Planned(self._schedule(profile)))
-        self._unknown = False
+        self._iteration_over(forward, recorder)
 
-    def _schedule(self, profile: Profile) -> Schedule:
-        rates = Rates.measured(self._copier)
-        return schedule_for(
-            profile, rates, self._budget, self._capacity_bytes, type(self._model).__name__
-        )
+    def _iteration_over(self, forward: Forward, recorder: Recorder | None) -> None:
+        self._latest.forward = None
+        profile, journal, verified = forward.profile, forward.journal, forward.verified
+        forward.abandon()
+        if forward.schedule is None:
+            if profile is not None and recorder is not None:
+                profile.backward_s = recorder.stopwatch.seconds - profile.forward_s
+                profile.finish(recorder, self._model.parameters())
+                self._sequences.profiled(profile, verified)
+        elif journal is not None:
+            gradients = [p.grad for p in self._model.parameters() if p.grad is not None]
+            memory = journal.close(gradients)
+            measured = Measured(journal.start_s, journal.end_s, journal.entries, memory)
+            self._sequences.measured(forward, measured)
+        else:
+            self._sequences.ran(forward, forward.seconds)
 
-    def _budget(self, peak_bytes: int) -> int:
-        if self._budget_bytes is not None:
-            return self._budget_bytes
-        assert self._ratio is not None
-        return int(peak_bytes * self._ratio)
+    def _schedule(self, profile: Profile, out: Work, back: Work, excess_bytes: int) -> Schedule:
+        name = type(self._model).__name__
+        return schedule_for(profile, self._rates(out, back), self._limits, name, excess_bytes)
+
+    def _rates(self, out: Work, back: Work) -> Rates:
+        return Rates.measured(out, back, self._copier.workers)
 
     def _may_leave(self, tensor: torch.Tensor) -> bool:
         return tensor.untyped_storage().nbytes() >= self._min_bytes
 
     def _count(self, forward: Forward) -> None:
-        if forward.schedule is None:
+        if forward.schedule is not None:
+            self._passes["planned"] += 1
+        else:
             self._passes["profiled" if forward.profile is not None else "left its plan"] += 1
-            return
-        self._passes["planned"] += 1
-        # The plan that fitted last is the likeliest to fit next.
-        self._planned.sort(key=lambda planned: planned.schedule is not forward.schedule)
+
+
+@contextmanager
+def _running(recorder: Recorder) -> Iterator[None]:
+    recorder.stopwatch.start()
+    try:
+        yield
+    finally:
+        recorder.stopwatch.stop()
 
 
 def keep(tensor: torch.Tensor) -> torch.Tensor:
@@ -290,26 +301,3 @@ def _stack() -> list[Any]:
 
 def _unpack(handle: Handle) -> torch.Tensor:
     return handle.forward.unpack(handle)
-
-
-def _check(model: Any, budget: Any, budget_ratio: Any, workers: Any) -> None:
-    if not isinstance(model, torch.nn.Module):
-        raise InputError(f"model is of type {type(model).__name__}; give a torch.nn.Module")
-    if (budget is None) == (budget_ratio is None):
-        raise InputError("give either budget, such as '2GiB', or budget_ratio, such as 0.5")
-    if budget_ratio is not None and not (_is_number(budget_ratio) and 0 < budget_ratio <= 1):
-        raise InputError(f"budget_ratio is {budget_ratio!r}; give a number above 0 and up to 1")
-    if not isinstance(workers, int) or workers < 1:
-        raise InputError(f"workers is {workers!r}; give 1 or more")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _bytes(size: Size) -> int:
-    if isinstance(size, str):
-        return parse_bytes(size)
-    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-        raise InputError(f"{size!r} is not a size; write for example '2GiB' or 4096")
-    return size

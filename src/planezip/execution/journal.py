@@ -1,0 +1,58 @@
+"""What happened in one planned pass and when."""
+
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Literal, NamedTuple
+
+import torch
+
+from planezip.execution.meter import Meter
+
+Happening = Literal["op", "replay", "stall", "swap_out", "swap_in", "encode", "decode"]
+
+
+class Entry(NamedTuple):
+    """Something that took time.
+
+    Attributes:
+        start_s, end_s: of `time.perf_counter`.
+        op: its index on the tape, -1 for copies and waiting.
+        storage: number of the storage that was copied, replayed or waited for, else -1.
+    """
+
+    start_s: float
+    end_s: float
+    kind: Happening
+    op: int = -1
+    storage: int = -1
+
+
+@dataclass
+class Journal:
+    """Entries in order of their ends; worker threads write as well.
+
+    Attributes:
+        start_s: when the forward pass began.
+        meter: what counts memory.
+    """
+
+    start_s: float = field(default_factory=perf_counter)
+    end_s: float = 0.0
+    entries: list[Entry] = field(default_factory=list)
+    meter: Meter = field(default_factory=Meter)
+
+    def note(self, start_s: float, kind: Happening, op: int = -1, storage: int = -1) -> None:
+        """Something that began at `start_s` is over."""
+        self.entries.append(Entry(start_s, perf_counter(), kind, op, storage))
+
+    def close(self, gradients: list[torch.Tensor]) -> "Memory":
+        """The pass is over.
+
+        Args:
+            gradients: of parameters, which are outside the budget.
+        """
+        self.end_s = perf_counter()
+        return self.meter.history(gradients)
+
+
+Memory = list[tuple[float, int]]
