@@ -139,8 +139,8 @@ class Relaxation:
         now_s = float(problem.start_s[position])
         # Replays come before backward steps only.
         slack = [self.stall] if position < problem.backward_start else [self.stall, self.replay]
-        # The times of the swaps, which are first, whatever else there is: so the bound of the larger
-        # class is never the higher one.
+        # The times of the swaps, which come first, whatever else there is: so the larger class
+        # never has the higher bound.
         for start in _some(away.start_s[: idle.size]):
             late = away.start_s >= start
             self._fit(absent[late], away.out_s[late], slack, now_s - float(start))
