@@ -50,14 +50,18 @@ Iteration iteration(const nb::dict& arrays) {
 
 nb::tuple run(Trial& trial, const Array<uint8_t>& actions, const Array<uint8_t>& stays,
               const Array<Index>& early, const Array<Index>& delays, const Array<double>& out_s,
-              const Array<double>& in_s, int64_t budget_bytes) {
+              const Array<double>& in_s, const Array<double>& encode_s,
+              const Array<double>& decode_s, const Array<int64_t>& resident_bytes,
+              int64_t budget_bytes) {
     const size_t count = trial.candidates();
     for (const size_t size : {actions.size(), stays.size(), early.size(), delays.size(),
-                              out_s.size(), in_s.size()}) {
+                              out_s.size(), in_s.size(), encode_s.size(), decode_s.size(),
+                              resident_bytes.size()}) {
         if (size != count) throw nb::value_error("every candidate has one decision");
     }
     const Outcome o = trial.run({actions.data(), stays.data(), early.data(), delays.data(),
-                                 out_s.data(), in_s.data(), budget_bytes});
+                                 out_s.data(), in_s.data(), encode_s.data(), decode_s.data(),
+                                 resident_bytes.data(), budget_bytes});
     return nb::make_tuple(o.duration_s, o.recompute_s, o.stall_s, o.peak_bytes, o.excess_bytes);
 }
 
@@ -70,5 +74,7 @@ void register_trial(nb::module_& m) {
              nb::arg("arrays"))
         .def("run", run, nb::arg("actions").noconvert(), nb::arg("stays").noconvert(),
              nb::arg("early").noconvert(), nb::arg("delays").noconvert(),
-             nb::arg("out_s").noconvert(), nb::arg("in_s").noconvert(), nb::arg("budget_bytes"));
+             nb::arg("out_s").noconvert(), nb::arg("in_s").noconvert(),
+             nb::arg("encode_s").noconvert(), nb::arg("decode_s").noconvert(),
+             nb::arg("resident_bytes").noconvert(), nb::arg("budget_bytes"));
 }

@@ -39,12 +39,13 @@ struct Iteration {
 // Throws std::invalid_argument unless sizes agree and every index is within what it points into.
 void check(const Iteration& iteration);
 
-enum Action : uint8_t { kKeep, kSwap, kDrop };
+enum Action : uint8_t { kKeep, kSwap, kDrop, kCompress };
 
 // By candidate: the action; whether what another one's replay recomputes stays; at how many
 // positions before its first use another one's replay may recompute it along; by how many steps
-// its prefetch is later than the earliest for which there is memory; seconds of both copies.
-// Nothing that cannot be replayed is dropped.
+// its prefetch is later than the earliest for which there is memory; seconds of both copies, of
+// compressing in place and back, and the bytes that are resident meanwhile. Nothing is dropped that
+// cannot be replayed, nor compressed unless it shrinks.
 struct Decisions {
     const uint8_t* actions;
     const uint8_t* stays;
@@ -52,6 +53,9 @@ struct Decisions {
     const Index* delays;
     const double* out_s;
     const double* in_s;
+    const double* encode_s;
+    const double* decode_s;
+    const int64_t* resident_bytes;
     int64_t budget_bytes;
 };
 

@@ -29,12 +29,17 @@ Index after_last_above(const std::vector<int64_t>& memory, Index start, Index st
 }
 
 // As planning/prefetch.py.
+constexpr int64_t kReserve = 100;
+
 void place_prefetches(const Iteration& it, Program& program, const Decisions& decisions) {
     std::vector<int64_t>& memory = program.memory;
+    int64_t compressed = 0;
+    for (const Residence& r : program.swaps) compressed += r.resident_bytes;
+    const int64_t room = decisions.budget_bytes - compressed / kReserve;
     for (Residence& r : program.swaps) {
         const int64_t bytes = it.bytes[size_t(r.storage)];
         const Index earliest = after_last_above(memory, r.release_after + 1, r.needed_by,
-                                                decisions.budget_bytes - bytes);
+                                                room - bytes);
         const int64_t delayed = int64_t{earliest} + decisions.delays[r.candidate];
         r.prefetch_before = Index(std::min<int64_t>(delayed, r.needed_by));
         for (Index i = r.prefetch_before; i < r.needed_by; ++i) memory[size_t(i)] += bytes;
@@ -88,6 +93,8 @@ Outcome Trial::run(const Decisions& decisions) {
         const bool made = it.final_writer[k] >= 0 && it.last_forward_use[k] >= 0;
         require(decisions.early[k] >= 0 && decisions.delays[k] >= 0);
         require(made || decisions.actions[k] != kDrop);
+        const int64_t held = decisions.resident_bytes[k], bytes = it.bytes[size_t(it.storage[k])];
+        require(decisions.actions[k] != kCompress || (held > 0 && held < bytes));
     }
     Program& program = state_->compiler.compile(decisions);
     const std::vector<int64_t>& memory = program.memory;

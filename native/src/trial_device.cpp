@@ -7,7 +7,10 @@ Device::Device(const Iteration& iteration, const Program& program, const Decisio
     for (const Residence& r : program.swaps) {
         const size_t k = size_t(r.candidate);
         const int64_t bytes = it_.bytes[size_t(r.storage)];
-        transfers_.push_back({&r, bytes, decisions.out_s[k], decisions.in_s[k]});
+        const bool in_place = decisions.actions[k] == kCompress;
+        const double out_s = in_place ? decisions.encode_s[k] : decisions.out_s[k];
+        const double in_s = in_place ? decisions.decode_s[k] : decisions.in_s[k];
+        transfers_.push_back({&r, bytes, r.resident_bytes, out_s, in_s});
     }
     Index Residence::*const fields[] = {&Residence::out_after, &Residence::release_after,
                                         &Residence::prefetch_before, &Residence::needed_by};
@@ -80,10 +83,12 @@ double Device::complete_next() {
     if (done_out_ < copies_out_.size() && copies_out_[done_out_].end_s == time_s) {
         Transfer& transfer = transfers_[size_t(copies_out_[done_out_++].transfer)];
         transfer.copied = true;
-        if (transfer.released) take(-transfer.bytes);
+        if (transfer.released) take(transfer.resident_bytes - transfer.bytes);
     } else {
-        transfers_[size_t(copy_in_.transfer)].back = true;
+        Transfer& transfer = transfers_[size_t(copy_in_.transfer)];
+        transfer.back = true;
         in_busy_ = false;
+        take(-transfer.resident_bytes);
     }
     return time_s;
 }
@@ -97,7 +102,7 @@ void Device::leave(Index step) {
     while (due(release_, step, t)) {
         Transfer& transfer = transfers_[size_t(t)];
         transfer.released = true;
-        if (transfer.copied) take(-transfer.bytes);
+        if (transfer.copied) take(transfer.resident_bytes - transfer.bytes);
     }
 }
 

@@ -16,7 +16,7 @@ public:
 private:
     struct Transfer {
         const Residence* swap;
-        int64_t bytes;
+        int64_t bytes, resident_bytes;
         double out_s, in_s;
         bool copied = false, released = false, back = false;
     };

@@ -237,12 +237,15 @@ void Compiler::find_swaps() {
     };
     program_.swaps.clear();
     for (size_t k = 0; k < it_.storage.size(); ++k) {
-        if (decisions_->actions[k] != kSwap) continue;
+        const bool in_place = decisions_->actions[k] == kCompress;
+        if (decisions_->actions[k] != kSwap && !in_place) continue;
         const Index s = it_.storage[k];
         Index needed_by = step(it_.first_backward_use[k]);
         if (touched_[s]) needed_by = std::min(needed_by, first_replay_[size_t(s)]);
-        program_.swaps.push_back({Index(k), s, step(it_.ready[k]), step(it_.last_forward_use[k]),
-                                  needed_by, needed_by});
+        const Index over = step(it_.last_forward_use[k]);
+        program_.swaps.push_back({Index(k), s, in_place ? over : step(it_.ready[k]), over,
+                                  needed_by, needed_by,
+                                  in_place ? decisions_->resident_bytes[k] : 0});
     }
     std::sort(program_.swaps.begin(), program_.swaps.end(), [](const auto& a, const auto& b) {
         return a.needed_by != b.needed_by ? a.needed_by < b.needed_by : a.storage < b.storage;
@@ -254,14 +257,26 @@ void Compiler::sum_memory() {
     std::vector<int64_t>& memory = program_.memory;
     memory.assign(steps + 1, 0);
     for (const Residence& r : program_.swaps) {
-        memory[size_t(r.release_after + 1)] -= it_.bytes[size_t(r.storage)];
-        memory[size_t(r.needed_by)] += it_.bytes[size_t(r.storage)];
+        const int64_t away = it_.bytes[size_t(r.storage)] - r.resident_bytes;
+        memory[size_t(r.release_after + 1)] -= away;
+        memory[size_t(r.needed_by)] += away;
     }
     int64_t used = it_.batch_bytes;
     for (size_t i = 0; i < steps; ++i) {
         used += memory[i] + program_.allocated_bytes[i];
         memory[i] = used;
         used -= program_.freed_bytes[i];
+    }
+    // Before a step allocates, what is decompressed for it is there twice. Swaps are in order of
+    // need.
+    for (size_t begin = 0, end; begin < program_.swaps.size(); begin = end) {
+        const size_t step = size_t(program_.swaps[begin].needed_by);
+        int64_t arriving = 0;
+        for (end = begin; end < program_.swaps.size() &&
+                          size_t(program_.swaps[end].needed_by) == step; ++end) {
+            arriving += program_.swaps[end].resident_bytes;
+        }
+        memory[step] += std::max<int64_t>(arriving - program_.allocated_bytes[step], 0);
     }
     memory.pop_back();
 }

@@ -7,10 +7,12 @@
 
 namespace planezip {
 
-// A swapped candidate; indices of steps as in records.Swap.
+// A swapped candidate, or with resident bytes one that is compressed in place; indices of steps as
+// in records.Swap.
 struct Residence {
     Index candidate, storage;
     Index out_after, release_after, prefetch_before, needed_by;
+    int64_t resident_bytes;
 };
 
 // The steps of a plan, in arrays by step.
@@ -18,7 +20,7 @@ struct Program {
     std::vector<Index> position;
     std::vector<uint8_t> replayed;
     std::vector<int64_t> allocated_bytes, freed_bytes;
-    std::vector<int64_t> memory;  // every swapped storage away from release_after to needed_by
+    std::vector<int64_t> memory;  // as planning/program.py's
     std::vector<Residence> swaps;  // in order of first need
 
     size_t steps() const { return position.size(); }

@@ -39,5 +39,8 @@ class Trial:
         delays: NDArray[np.int32],
         out_s: NDArray[np.float64],
         in_s: NDArray[np.float64],
+        encode_s: NDArray[np.float64],
+        decode_s: NDArray[np.float64],
+        resident_bytes: NDArray[np.int64],
         budget_bytes: int,
     ) -> tuple[float, float, float, int, int]: ...

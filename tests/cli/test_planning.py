@@ -98,6 +98,25 @@ def test_a_plan_is_set_beside_a_bound(here, succeed):
     assert f"{told['bound_overhead_pct']:.1f}%" in succeed(*arguments)
 
 
+def test_a_plan_that_compresses_in_place_is_told_simulated_and_drawn(here, succeed):
+    arguments = ("plan", "trace.json.gz", "--platform", "A", "--budget", "42%")
+    arguments += ("--capture", "capture.json", "--bound")
+    chosen = ("--policy", "planezip+in-place", "-o", "p.json")
+    told = json.loads(succeed(*arguments, *chosen, "--json"))
+    without = json.loads(succeed(*arguments, "--json"))
+    assert told["tensors"]["compress"] == 1 > without["tensors"]["compress"] == 0
+    assert told["bound_s"] <= told["duration_s"] <= without["duration_s"]
+    assert told["bound_s"] <= without["bound_s"]
+    assert re.search(r"compress +1 ", succeed(*arguments, *chosen))
+    assert "1 compress" in succeed("inspect", "p.json")
+    succeed("simulate", "trace.json.gz", "p.json", "-o", "t.json", "--perfetto", "view.json")
+    kinds = [event.kind for event in load("t.json", Timeline).events]
+    assert kinds.count("encode") == kinds.count("decode") == 1
+    names = {event["name"] for event in json.loads(Path("view.json").read_text())["traceEvents"]}
+    (compressed,) = (s for s, a in load("p.json", Plan).actions.items() if a == "compress")
+    assert {f"encode {compressed}", f"decode {compressed}"} <= names
+
+
 def test_two_sources_of_ratios_are_one_too_many(here, refuse):
     arguments = ("--ratios", "paper", "--capture", "capture.json", "--budget", "50%")
     assert "give one" in refuse("plan", "trace.json.gz", *arguments)

@@ -6,7 +6,8 @@ import pytest
 
 from planezip.errors import PlanCheckError
 from planezip.planning import Planner, Problem, check_plan, check_timeline
-from planezip.planning.portfolio import Recipe, build_plan
+from planezip.planning.portfolio import build_plan
+from planezip.planning.recipes import Recipe
 from planezip.records import Event, Plan, Step
 from planezip.simulation import Simulator
 from traces import UNIT, TraceBuilder

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from planezip.errors import PlanCheckError, PlanOverflowError
 from planezip.planning import Planner, Problem, best_plan, check_plan, lower_bound_s, policy
-from planezip.planning.portfolio import Recipe, build_plan
+from planezip.planning.portfolio import build_plan
+from planezip.planning.recipes import Recipe
 from planezip.records import Plan, Step, Swap
 from planezip.simulation import Simulator
 from traces import UNIT, TraceBuilder, chain_trace, traces

@@ -20,7 +20,8 @@ from planezip.planning import (
 )
 from planezip.planning.algorithm1 import CopyQueues, cover_deficit, fill_engines, fill_link
 from planezip.planning.in_place import in_place_recipes
-from planezip.planning.portfolio import Recipe, build_plan
+from planezip.planning.portfolio import build_plan
+from planezip.planning.recipes import Recipe
 from planezip.records import Plan, from_json, to_json
 from planezip.simulation import Simulator
 from traces import UNIT, chain_trace, traces

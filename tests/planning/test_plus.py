@@ -1,5 +1,6 @@
 """PlaneZip+: proved plans, never worse than the portfolio, the longer the better, repeatable."""
 
+import hashlib
 from dataclasses import replace
 from random import Random
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from planezip.planning import (
     Effort,
+    HostPool,
     Planner,
     Problem,
     best_plan,
@@ -19,11 +21,12 @@ from planezip.planning import (
     policy,
 )
 from planezip.planning.plus import MORE_RANKINGS
-from planezip.planning.portfolio import algorithm1_recipes, lay_out
+from planezip.planning.portfolio import lay_out
+from planezip.planning.recipes import algorithm1_recipes
 from planezip.planning.relaxation import Relaxation
 from planezip.planning.rounding import relaxations, rounded_recipes
 from planezip.planning.search import Counter, Exhausted, Moves
-from planezip.planning.trial import DROP, KEEP, Decisions, Outcome
+from planezip.planning.trial import COMPRESS, DROP, KEEP, Decisions, Outcome
 from planezip.records import Plan, from_json, to_json
 from planezip.simulation import Simulator
 from traces import UNIT, TraceBuilder, chain_trace, random_trace, traces
@@ -35,18 +38,26 @@ def ratios_of(trace):
     return {s: 1.3 + s % 3 for s in trace.saved}
 
 
-def plan_of(trace, percent, effort, chosen=PLUS, kept=True):
+def plan_of(trace, percent, effort, chosen=PLUS, kept=True, **choices):
     problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
     budget = problem.peak_bytes * percent // 100
-    planner = Planner(problem, kept)
+    planner = Planner(problem, kept, **choices)
     return best_plan(planner, chosen, budget, ratios_of(trace), simulator.run, effort)
 
 
 @settings(max_examples=60, deadline=None)
-@given(traces(), st.integers(30, 100), st.integers(0, 2**32), st.sampled_from([0, 30, 400]))
-def test_every_plan_is_proved_and_never_worse_than_the_portfolio(trace, percent, seed, evaluations):
-    plan = plan_of(trace, percent, Effort(evaluations, None, seed))
-    portfolio = plan_of(trace, percent, Effort(), policy("planezip"))
+@given(
+    traces(),
+    st.integers(30, 100),
+    st.integers(0, 2**32),
+    st.sampled_from([0, 30, 400]),
+    st.booleans(),
+)
+def test_every_plan_is_proved_and_never_worse_than_the_portfolio(
+    trace, percent, seed, evaluations, in_place
+):
+    plan = plan_of(trace, percent, Effort(evaluations, None, seed), in_place=in_place)
+    portfolio = plan_of(trace, percent, Effort(), policy("planezip"), in_place=in_place)
     if plan is None:
         assert portfolio is None
         return
@@ -57,8 +68,8 @@ def test_every_plan_is_proved_and_never_worse_than_the_portfolio(trace, percent,
     check_timeline(trace, UNIT, plan, timeline)
     assert timeline.peak_bytes <= plan.budget_bytes
     assert timeline.duration_s == plan.predicted_s
-    problem = Problem(trace, UNIT)
-    assert lower_bound_s(problem, plan.budget_bytes, plan.ratios) <= plan.predicted_s * (1 + 1e-6)
+    bound_s = lower_bound_s(Problem(trace, UNIT), plan.budget_bytes, plan.ratios, in_place)
+    assert bound_s <= plan.predicted_s * (1 + 1e-6)
     assert from_json(to_json(plan), Plan, "plan") == plan
 
 
@@ -126,6 +137,57 @@ def test_replays_that_are_shared_cost_no_more_than_those_alone(trace, percent):
     assert shared.least_s <= alone.least_s * (1 + 1e-6) + 1e-6
     if alone.least_s < float("inf"):
         assert (alone.dropped + alone.swapped <= 1 + 1e-6).all()
+
+
+def test_the_search_compresses_in_place_where_that_is_faster_and_only_if_it_may():
+    faster = 0
+    for seed in range(12):
+        trace = random_trace(Random(seed))
+        without, with_it = (
+            plan_of(trace, 45, Effort(1500, None), in_place=choice) for choice in (False, True)
+        )
+        if without:
+            assert "compress" not in without.actions.values()
+            found = with_it.predicted_s < without.predicted_s
+            faster += found and "compress" in with_it.actions.values()
+    assert faster >= 3
+
+
+def test_the_search_swaps_no_more_than_the_pool_holds():
+    trace = chain_trace([7, 12, 5, 9, 11, 6, 8, 10, 3, 14], [3, 1, 4, 1, 5, 9, 2, 6, 5, 3], 2)
+    bytes_of = {s: trace.storages[s].bytes for s in trace.saved}
+    unlimited = plan_of(trace, 50, Effort(1000, None))
+    bounded = plan_of(trace, 50, Effort(1000, None), pool=HostPool(20, bytes_of))
+    swapped = [sum(bytes_of[w.storage] for w in p.swaps) for p in (unlimited, bounded)]
+    assert swapped[0] > 20 >= swapped[1]
+
+
+def drawn(moves, count, times):
+    """So many moves, one after the other made."""
+    d = Decisions(*(np.zeros(count, dtype=t) for t in (np.uint8, np.uint8, np.int32, np.int32)))
+    for _ in range(times):
+        changes = moves.draw(d)
+        for field, k, value in changes:
+            getattr(d, field)[k] = value
+        yield changes, d
+
+
+def test_moves_without_compression_in_place_are_those_that_committed_results_were_found_with():
+    problem = Problem(chain_trace([10, 3, 20, 7, 9, 14, 2, 11], 3, 3), UNIT)
+    can_drop = [k not in (1, 4) for k in range(8)]
+    made = [
+        change for changes, _ in drawn(Moves(problem, can_drop, 3), 8, 1000) for change in changes
+    ]
+    assert hashlib.sha256(repr(made).encode()).hexdigest().startswith("0a7c8a966c55b814")
+
+
+def test_moves_compress_only_what_shrinks():
+    problem = Problem(chain_trace([10] * 8, 3, 3), UNIT)
+    can_compress = [k % 2 == 0 for k in range(8)]
+    seen = set()
+    for _, d in drawn(Moves(problem, [True] * 8, 3, can_compress), 8, 3000):
+        seen |= {k for k in range(8) if d.actions[k] == COMPRESS}
+    assert seen == {0, 2, 4, 6}
 
 
 def test_moves_never_drop_what_cannot_be_replayed_and_draw_every_kind():

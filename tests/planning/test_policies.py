@@ -17,7 +17,8 @@ from planezip.planning import (
     make_plan,
     policy,
 )
-from planezip.planning.portfolio import build_plan, cost_model, portfolio, recompute_only
+from planezip.planning.portfolio import build_plan, portfolio
+from planezip.planning.recipes import cost_model, recompute_only
 from planezip.records import Plan, from_json, iteration_seconds, to_json
 from planezip.simulation import Simulator
 from traces import UNIT, TraceBuilder, chain_trace, traces

@@ -50,6 +50,12 @@ def test_what_is_compressed_in_place_needs_room_for_both_at_its_use_at_the_lates
     place_prefetches(program([9, 5, 5, 9], Residence(0, 0, 0, 3)), [4], 8)  # the simulator's matter
 
 
+def test_prefetches_leave_a_hundredth_of_the_compressed_bytes_free():
+    p = program([900, 500, 500, 500], Residence(0, 0, 0, 3), Residence(1, 0, 0, 3, 200))
+    assert starts(place_prefetches(p, [200, 202], 902)) == {0: 1, 1: 3}
+    assert starts(place_prefetches(p, [200, 200], 902)) == {0: 1, 1: 1}
+
+
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=400), st.integers(0, 20))
 def test_the_search_from_the_end_finds_the_first_point_from_which_memory_fits(memory, limit):
     found = _after_last_above(np.array(memory), 0, len(memory), limit)

@@ -9,17 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planezip.errors import PlanOverflowError
-from planezip.planning import Planner, Problem
+from planezip.planning import HostPool, Planner, Problem
 from planezip.planning.portfolio import lay_out
-from planezip.planning.trial import ACTIONS, DROP, KEEP, SWAP, Decisions, Trial
+from planezip.planning.trial import ACTIONS, COMPRESS, DROP, KEEP, SWAP, Decisions, Trial
 from planezip.simulation import Simulator
 from traces import UNIT, chain_trace, traces
 
 
-def drawn(planner, random):
+def drawn(planner, random, can_compress):
     """Decisions of any kind, good or bad."""
-    candidates = planner.problem.candidates
-    allowed = [(KEEP, SWAP, DROP) if planner.can_drop(t) else (KEEP, SWAP) for t in candidates]
+    allowed = [
+        (KEEP, SWAP) + (DROP,) * planner.can_drop(t) + (COMPRESS,) * shrinks
+        for t, shrinks in zip(planner.problem.candidates, can_compress, strict=True)
+    ]
     return Decisions(
         np.array([random.choice(a) for a in allowed], dtype=np.uint8),
         np.array([random.randrange(2) for _ in allowed], dtype=np.uint8),
@@ -29,8 +31,7 @@ def drawn(planner, random):
 
 
 def trial_of(planner, ratios, budget):
-    copy_s = {t: planner.copy_s(t, ratios[t]) for t in planner.problem.candidates}
-    return Trial(planner.problem, planner.layout, copy_s, budget)
+    return Trial(planner.problem, planner.layout, ratios, budget)
 
 
 def simulated(planner, d, ratios, budget, simulator):
@@ -39,8 +40,8 @@ def simulated(planner, d, ratios, budget, simulator):
     stays = [t for t, stay in zip(actions, d.stays, strict=True) if stay and actions[t] == "drop"]
     delays = dict(zip(actions, d.delays.tolist(), strict=True))
     early = dict(zip(actions, d.early.tolist(), strict=True))
-    plan = lay_out(planner, actions, stays, budget, ratios, delays, early)
     try:
+        plan = lay_out(planner, actions, stays, budget, ratios, delays, early)
         t = simulator.run(plan, ratios)
     except PlanOverflowError:
         return None
@@ -50,13 +51,16 @@ def simulated(planner, d, ratios, budget, simulator):
 @settings(max_examples=300, deadline=None)
 @given(traces(), st.integers(20, 110), st.integers(0, 2**32))
 def test_a_trial_says_to_the_last_bit_what_the_simulator_says(trace, percent, seed):
-    problem, simulator = Problem(trace, UNIT), Simulator(trace, UNIT)
-    planner, random = Planner(problem, kept=True), Random(seed)
-    ratios = {s: 1.3 + s % 3 for s in trace.saved}
+    random = Random(seed)
+    engine = random.choice((0.7, 3.0, 1000.0))
+    on = replace(UNIT, encode_bytes_per_s=engine, decode_bytes_per_s=2 * engine, copy_setup_s=0.25)
+    problem, simulator = Problem(trace, on), Simulator(trace, on)
+    planner = Planner(problem, kept=True)
+    ratios = {s: 1.0 + 0.4 * (s % 5) for s in trace.saved}
     budget = problem.peak_bytes * percent // 100
     trial = trial_of(planner, ratios, budget)
     for _ in range(8):  # what one trial leaves behind must not show in the next
-        d = drawn(planner, random)
+        d = drawn(planner, random, trial.can_compress)
         outcome = trial.run(d)
         expected = simulated(planner, d, ratios, budget, simulator)
         if expected is None:
@@ -73,7 +77,7 @@ def test_no_random_plan_of_a_chain_differs_whether_it_fits_or_not():
     for budget in range(20, problem.peak_bytes + 5, 3):
         trial = trial_of(planner, ratios, budget)
         for _ in range(60):
-            d = drawn(planner, random)
+            d = drawn(planner, random, trial.can_compress)
             expected = simulated(planner, d, ratios, budget, simulator)
             outcome = trial.run(d)
             fits.append(expected is not None)
@@ -85,8 +89,20 @@ def test_decisions_that_are_none_are_refused():
     problem = Problem(chain_trace([10] * 6, 3, 3), UNIT)
     planner = Planner(problem, kept=True)
     trial = trial_of(planner, dict.fromkeys(problem.trace.saved, 1.0), problem.peak_bytes)
-    d = drawn(planner, Random(0))
+    d = drawn(planner, Random(0), trial.can_compress)
     with pytest.raises(ValueError, match="candidate"):
         trial.run(replace(d, actions=d.actions[1:]))
     with pytest.raises(ValueError, match="do not describe"):
         trial.run(replace(d, delays=d.delays - 9))
+    with pytest.raises(ValueError, match="do not describe"):  # at a ratio of one nothing shrinks
+        trial.run(replace(d, actions=np.full_like(d.actions, COMPRESS)))
+
+
+def test_decisions_that_swap_more_than_the_pool_holds_do_not_fit():
+    problem = Problem(chain_trace([10] * 6, 3, 3), UNIT)
+    layout, swapped = Planner(problem).layout, dict.fromkeys(problem.candidates, "keep")
+    d = Decisions.of(problem, swapped | {1: "swap", 2: "swap"}, ())
+    for capacity, fits in ((20, True), (19, False)):
+        pool = HostPool(capacity, dict.fromkeys(problem.candidates, 10))
+        trial = Trial(problem, layout, {}, problem.peak_bytes, pool)
+        assert (trial.run(d).excess_bytes == 0) == fits

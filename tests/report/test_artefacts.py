@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import replace
+from itertools import product
 from statistics import geometric_mean, mean
 
 import pytest
@@ -42,6 +43,7 @@ COLUMNS = {
     "fig6b": "gbps,policy,mean_overhead_pct",
     "hwcost": "lanes,ghz,gbps_per_direction,area_mm2,share_of_die_pct",
     "semantics": "model,platform,budget_pct,policy,semantics,overhead_pct",
+    "in_place": "model,platform,budget_pct,policy,semantics,overhead_pct,bound_pct,swapped_bytes",
     "plus": "model,platform,budget_pct,policy,semantics,overhead_pct,bound_pct,evaluations",
     "dynamic": "model,platform,budget_pct,policy,iteration,tokens,sight,way,overhead_pct,"
     "recompute_s,stall_s,swapped_bytes,peak_bytes,budget_bytes",
@@ -353,6 +355,23 @@ def test_planezip_plus_stands_between_the_portfolio_and_the_bound(measured):
             # The ratios are the same in both iterations of these captures.
             assert row.overhead_pct <= before.overhead_pct
             assert row.bound_pct == before.bound_pct
+
+
+def test_compressing_in_place_is_never_slower_and_has_a_bound_of_its_own(measured):
+    rows = rows_of("in_place", measured)
+    assert {(r.policy, r.semantics) for r in rows} == set(
+        product(("planezip", "planezip+in-place"), ("freed", "kept"))
+    )
+    found = {(r.model, r.platform, r.budget_pct, r.policy, r.semantics): r for r in rows}
+    assert len(found) == len(rows)
+    for (model, name, budget, policy, semantics), row in found.items():
+        if row.overhead_pct is not None:
+            assert row.bound_pct <= row.overhead_pct + 1e-6
+        if policy == "planezip+in-place":
+            # The ratios are the same in both iterations of these captures.
+            without = found[model, name, budget, "planezip", semantics]
+            assert without.overhead_pct is None or row.overhead_pct <= without.overhead_pct
+            assert without.bound_pct is None or row.bound_pct <= without.bound_pct + 1e-6
 
 
 def test_trainings_are_summed_up_from_their_iterations(measured):

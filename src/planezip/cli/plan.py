@@ -33,7 +33,7 @@ MOST_EVALUATIONS = 1_000_000_000
     "--policy",
     default="planezip",
     show_default=True,
-    help="recomp, swap, dte, bw, bw+zvc, planezip or planezip+.",
+    help="recomp, swap, dte, bw, bw+zvc, planezip, planezip+in-place or planezip+.",
 )
 @options.capture
 @options.ratios
@@ -87,7 +87,7 @@ def command(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Decide what to keep, swap and drop, so that activations fit the budget.
+    """Decide what to keep, swap, compress and drop, so that activations fit the budget.
 
     TRACE is a file that `planezip trace` wrote, or a model's name to trace it now. With a capture,
     the plan is made with the ratios of its first iteration.

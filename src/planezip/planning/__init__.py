@@ -8,6 +8,7 @@ from planezip.planning.learned_ratios import LearnedRatios
 from planezip.planning.online import run_online
 from planezip.planning.online_checker import check_online
 from planezip.planning.plan_cache import CacheReport, PlanCache
+from planezip.planning.planner import Planner
 from planezip.planning.plus import Effort
 from planezip.planning.policies import (
     PAPER_POLICIES,
@@ -18,7 +19,6 @@ from planezip.planning.policies import (
     policy,
     smallest_budget,
 )
-from planezip.planning.portfolio import Planner
 from planezip.planning.predictor import RatioTable, wire_size_error
 from planezip.planning.problem import Problem
 from planezip.planning.timeline_checker import check_timeline

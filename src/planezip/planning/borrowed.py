@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 from planezip.planning.draft import Draft
-from planezip.planning.portfolio import Planner, Recipe, Simulate, build_plan
+from planezip.planning.planner import Planner
+from planezip.planning.portfolio import Simulate, build_plan
+from planezip.planning.recipes import Recipe
 from planezip.records import Plan
 
 

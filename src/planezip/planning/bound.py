@@ -9,10 +9,13 @@ from planezip.planning.problem import Problem
 from planezip.planning.relaxation import Relaxation
 
 
-def lower_bound_s(problem: Problem, budget_bytes: int, ratios: Mapping[int, float]) -> float:
+def lower_bound_s(
+    problem: Problem, budget_bytes: int, ratios: Mapping[int, float], in_place: bool = False
+) -> float:
     """Seconds that an iteration takes at least within the budget, under either semantics.
 
-    It holds for what `check_plan` accepts. Eviction decided online (`run_online`) may take a tensor
+    It holds for what `check_plan` accepts: with `in_place` for all of it, without for what
+    compresses nothing in place. Eviction decided online (`run_online`) may take a tensor
     away in forward and more than once, and can be faster.
 
     Args:
@@ -30,4 +33,5 @@ def lower_bound_s(problem: Problem, budget_bytes: int, ratios: Mapping[int, floa
         return unlimited_s
     if int(problem.irreducible.max(initial=0)) > budget_bytes:
         return float("inf")
-    return unlimited_s + Relaxation(problem, budget_bytes, ratios).solve().least_s
+    relaxation = Relaxation(problem, budget_bytes, ratios, in_place=in_place)
+    return unlimited_s + relaxation.solve().least_s

@@ -8,10 +8,14 @@ from collections.abc import Iterator, Mapping
 
 from planezip.planning.algorithm1 import CopyQueues, cover_deficit, fill_engines, fill_link
 from planezip.planning.draft import Draft
-from planezip.planning.portfolio import RANKINGS, Planner, Recipe, algorithm1_recipes
+from planezip.planning.planner import Planner
 from planezip.planning.problem import Candidate
+from planezip.planning.recipes import RANKINGS, Recipe, algorithm1_recipes
 from planezip.records import compressed_bytes
 
+# Compressed sizes in memory are predictions, and no copy makes good what they lack: so much of the
+# budget is left for what the next iteration compresses worse.
+MARGIN = 0.002
 FRACTIONS = (1.0, 0.5)  # of the link: what it leaves to the engines matters more than how finely
 
 
@@ -67,7 +71,7 @@ class _Ways:
         target_bytes: int,
     ) -> None:
         """Swap, compress what the queues can still hide, drop the rest."""
-        queues = CopyQueues(draft.problem, mixed=True)
+        queues, target_bytes = CopyQueues(draft.problem, mixed=True), _with_margin(target_bytes)
         fill_link(draft, order, copy_s, link_budget_s, target_bytes, queues)
         fill_engines(draft, self.order, self._compress_s, target_bytes, queues)
         cover_deficit(draft, target_bytes)
@@ -81,7 +85,7 @@ class _Ways:
         target_bytes: int,
     ) -> None:
         """Compress what the queues can hide, swap what they can still hide, drop the rest."""
-        queues = CopyQueues(draft.problem, mixed=True)
+        queues, target_bytes = CopyQueues(draft.problem, mixed=True), _with_margin(target_bytes)
         fill_engines(draft, self.order, self._compress_s, target_bytes, queues)
         fill_link(draft, order, copy_s, link_budget_s, target_bytes, queues)
         cover_deficit(draft, target_bytes)
@@ -95,15 +99,21 @@ class _Ways:
         target_bytes: int,
     ) -> None:
         """Swap what the queue can hide; of the rest compress what costs less so than dropped."""
+        target_bytes = _with_margin(target_bytes)
         fill_link(draft, order, copy_s, link_budget_s, target_bytes)
         cover_deficit(draft, target_bytes, compress_cost_s=self._compress_cost_s)
 
     def cost_model(self, draft: Draft, target_bytes: int) -> None:
         """Stage two alone, each tensor evicted in the way that costs least a byte (Eq. 1)."""
-        cover_deficit(draft, target_bytes, self._swap_cost_s, self._compress_cost_s)
+        ways = self._swap_cost_s, self._compress_cost_s
+        cover_deficit(draft, _with_margin(target_bytes), *ways)
 
     def _swap_cost_s(self, c: Candidate) -> float:
         return max(self._planner.copy_s(c.storage, self._ratios.get(c.storage, 1.0)))
 
     def _compress_cost_s(self, c: Candidate) -> float:
         return max(self._compress_s[c.storage])
+
+
+def _with_margin(target_bytes: int) -> int:
+    return int(target_bytes * (1 - MARGIN))

@@ -8,14 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from planezip.planning.portfolio import (
-    Planner,
-    Recipe,
-    Simulate,
-    algorithm1_recipes,
-    drafts,
-    lay_out,
-)
+from planezip.planning.planner import Planner
+from planezip.planning.portfolio import Simulate, drafts, lay_out
+from planezip.planning.recipes import Recipe, algorithm1_recipes
 from planezip.planning.rounding import relaxations, rounded_recipes
 from planezip.planning.search import EARLY, Counter, Exhausted, Found, Moves, search
 from planezip.planning.trial import ACTIONS, Decisions, Trial
@@ -68,11 +63,10 @@ def improve(
     Raises:
         InputError: scipy is not installed.
     """
-    if plan and not {"swap", "drop"} & set(plan.actions.values()):
+    if plan and set(plan.actions.values()) <= {"keep"}:
         return plan  # nothing is faster than evicting nothing
     problem = planner.problem
-    copy_s = {t: planner.copy_s(t, ratios.get(t, 1.0)) for t in problem.candidates}
-    trial = Trial(problem, planner.layout, copy_s, budget_bytes)
+    trial = Trial(problem, planner.layout, ratios, budget_bytes, planner.pool)
     counter = Counter(trial, effort.evaluations, effort.starts_now())
     starts = []
     if plan:
@@ -84,7 +78,9 @@ def improve(
     except Exhausted:
         pass
     else:
-        moves = Moves(problem, map(planner.can_drop, problem.candidates), effort.seed)
+        can_drop = map(planner.can_drop, problem.candidates)
+        can_compress = trial.can_compress if planner.in_place else ()
+        moves = Moves(problem, can_drop, effort.seed, can_compress)
         search(_distinct(starts), moves, counter)
     best = counter.best
     if best and (plan is None or best.duration_s < plan.predicted_s):
@@ -158,7 +154,7 @@ def _lay_out(
         stays,
         budget_bytes,
         ratios,
-        {t: int(d.delays[rank[t]]) for t, a in actions.items() if a == "swap"},
+        {t: int(d.delays[rank[t]]) for t, a in actions.items() if a in ("swap", "compress")},
         {t: int(d.early[rank[t]]) for t in stays},
     )
     timeline = simulate(plan, ratios)

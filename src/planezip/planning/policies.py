@@ -1,4 +1,5 @@
-"""The six policies that the paper compares (paper IV), and PlaneZip+."""
+"""The six policies that the paper compares (paper IV), and two beyond it: PlaneZip that compresses
+in place, and PlaneZip+."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -6,17 +7,10 @@ from dataclasses import dataclass, replace
 
 from planezip.errors import InputError, OverBudgetError, PlanOverflowError
 from planezip.planning.in_place import in_place_recipes
+from planezip.planning.planner import Planner
 from planezip.planning.plus import Effort, improve
-from planezip.planning.portfolio import (
-    Planner,
-    Recipe,
-    Simulate,
-    build_plan,
-    cost_model,
-    largest_idle_first,
-    portfolio,
-    recompute_only,
-)
+from planezip.planning.portfolio import Simulate, build_plan, portfolio
+from planezip.planning.recipes import Recipe, cost_model, largest_idle_first, recompute_only
 from planezip.records import Plan
 
 Recipes = Callable[[Planner, Mapping[int, float]], Iterable[Recipe]]
@@ -64,6 +58,7 @@ POLICIES: dict[str, Policy] = {
         Policy("bw", None, portfolio),
         Policy("bw+zvc", "zvc", portfolio),
         Policy("planezip", "planezip", portfolio),
+        Policy("planezip+in-place", "planezip", portfolio, in_place=True),
         Policy("planezip+", "planezip", portfolio, searches=True),
     )
 }

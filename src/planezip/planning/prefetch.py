@@ -9,6 +9,9 @@ from planezip.planning.program import Program
 from planezip.records import Swap
 
 _FIRST_STRETCH = 64
+RESERVE = 100
+"""Prefetches leave the hundredth part of all compressed bytes free, since these are predictions: no
+copy would make good what the next iteration compresses worse."""
 
 
 def place_prefetches(
@@ -30,12 +33,13 @@ def place_prefetches(
             no room for it beside its compressed bytes.
     """
     memory = program.memory.copy()
+    room_bytes = budget_bytes - sum(r.resident_bytes for r in program.residences) // RESERVE
     swaps = []
     for r in sorted(program.residences, key=lambda r: (r.needed_by, r.storage)):
         size = bytes_of[r.storage]
         if r.resident_bytes and memory[r.needed_by] > budget_bytes:
             raise PlanOverflowError(r.needed_by, int(memory[r.needed_by]), budget_bytes)
-        start = _after_last_above(memory, r.release_after + 1, r.needed_by, budget_bytes - size)
+        start = _after_last_above(memory, r.release_after + 1, r.needed_by, room_bytes - size)
         start = min(start + delays.get(r.storage, 0), r.needed_by)
         memory[start : r.needed_by] += size
         times = (r.out_after, r.release_after, start, r.needed_by)

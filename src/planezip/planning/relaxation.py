@@ -1,7 +1,8 @@
 """Plans in fractions: the linear program behind the bound and behind rounded plans.
 
-Candidates are kept, swapped and dropped in fractions. What every plan must respect stays: the
-memory at some positions, the time that both copy queues have, and the operators that run again.
+Candidates are kept, swapped, dropped and perhaps compressed in place in fractions. What every plan
+must respect stays: the memory at some positions, the time that both copy queues have, and the
+operators that run again.
 docs/bound.md states the constraints and why they hold.
 """
 
@@ -10,12 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from planezip.planning.departures import Indices, Seconds, departures
 from planezip.planning.linear import Rows
 from planezip.planning.problem import Problem
 from planezip.planning.replay import NotReplayableError, ReplayCosts, replay_positions
-
-Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
-Seconds = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 # More of either make the bound tighter and the program larger; any number of them is sound.
 POSITIONS = 24
@@ -27,23 +26,25 @@ class Fractions(NamedTuple):
 
     Attributes:
         least_s: the least time of replays and stalls together; infinite if nothing fits.
-        swapped, dropped: by rank, the share of each candidate.
+        swapped, dropped, compressed: by rank, the share of each candidate.
     """
 
     least_s: float
     swapped: Seconds
     dropped: Seconds
+    compressed: Seconds
 
 
 class Relaxation:
-    """Variables: keep is the rest; swap and drop by candidate, absence by (position, candidate),
-    rerun by operator, and the total seconds of stalls and of replays.
+    """Variables: keep is the rest; swap, drop and compress by candidate, absence by (position,
+    candidate, swap or compress), rerun by operator, and the total seconds of stalls and of replays.
 
     Args:
         positions: how many to hold memory at; the more, the tighter.
         shared: what several replays need runs once for all of them, which is what makes the
             optimum a bound. Otherwise every dropped candidate pays its replay alone, as it does
             where what they share was not saved.
+        in_place: candidates may be compressed in place.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Relaxation:
         ratios: Mapping[int, float],
         positions: int = POSITIONS,
         shared: bool = True,
+        in_place: bool = False,
     ) -> None:
         self.problem, self.budget_bytes = problem, budget_bytes
         self._positions_held, self._shared = positions, shared
@@ -64,23 +66,14 @@ class Relaxation:
         self.drop = self.rows.variables(count)
         (self.stall,) = self.rows.variables(1, upper=np.inf)
         (self.replay,) = self.rows.variables(1, upper=np.inf)
-        p, size = problem.platform, problem.bytes
-        ratio = [ratios.get(c.storage, 1.0) for c in self.candidates]
-        self.out_s = np.array(
-            [p.copy_s(size[c.storage], r, p.d2h_bytes_per_s)
-             for c, r in zip(self.candidates, ratio, strict=True)]
-        )  # fmt: skip
-        self.in_s = np.array(
-            [p.copy_s(size[c.storage], r, p.h2d_bytes_per_s)
-             for c, r in zip(self.candidates, ratio, strict=True)]
-        )  # fmt: skip
-        self.ready_s = np.array([c.ready_s for c in self.candidates])
-        self.use_s = np.array([c.first_use_s for c in self.candidates])
+        self.compress = self.rows.variables(count if in_place else 0)
+        self.away = departures(problem, ratios, self.swap, self.compress)
 
     def solve(self) -> Fractions:
         """The fractions with the least time of replays and stalls together."""
         for k in range(len(self.candidates)):
-            self.rows.at_most([self.swap[k], self.drop[k]], [1.0, 1.0], 1.0)
+            shares = [self.swap[k], self.drop[k], *self.compress[k : k + 1]]
+            self.rows.at_most(shares, [1.0] * len(shares), 1.0)
         if self._shared:
             self._run_again()
         else:
@@ -88,7 +81,9 @@ class Relaxation:
         for position in self._positions():
             self._hold(int(position))
         optimum = self.rows.minimize([self.stall, self.replay])
-        return Fractions(optimum.least, optimum.values[self.swap], optimum.values[self.drop])
+        compressed = optimum.values[self.compress] if self.compress else np.zeros(len(self.swap))
+        values = optimum.values
+        return Fractions(optimum.least, values[self.swap], values[self.drop], compressed)
 
     def _run_again(self) -> None:
         """What a dropped tensor is recomputed from runs once more, whoever else is dropped."""
@@ -131,24 +126,28 @@ class Relaxation:
         idle = np.flatnonzero(
             (problem.last_forward_uses < position) & (position < problem.first_backward_uses)
         )
-        absent = np.array(self.rows.variables(idle.size), dtype=np.int64)
+        ways = np.flatnonzero(np.isin(self.away.candidate, idle))
+        away = self.away.only(ways)
+        absent = np.array(self.rows.variables(ways.size), dtype=np.int64)
         sizes = [float(self.candidates[k].bytes) for k in idle]
-        for a, k in zip(absent, idle, strict=True):
-            self.rows.at_most([a, self.swap[k]], [1.0, -1.0], 0.0)
-        # What is idle is here unless it is dropped or its copy is out.
+        for a, share in zip(absent.tolist(), away.share.tolist(), strict=True):
+            self.rows.at_most([a, share], [1.0, -1.0], 0.0)
+        # What is idle is here unless it is dropped, its copy is out, or it is compressed.
         room = self.budget_bytes - int(problem.irreducible[position]) - sum(sizes)
         gone = [*(self.drop[k] for k in idle), *absent]
-        self.rows.at_most(gone, [-size for size in (*sizes, *sizes)], room)
+        self.rows.at_most(gone, [-float(size) for size in (*sizes, *away.bytes)], room)
         now_s = float(problem.start_s[position])
         # Replays come before backward steps only.
         slack = [self.stall] if position < problem.backward_start else [self.stall, self.replay]
-        for ready in _some(self.ready_s[idle]):
-            late = self.ready_s[idle] >= ready
-            self._fit(absent[late], self.out_s[idle[late]], slack, now_s - float(ready))
-        for use in _some(self.use_s[idle]):
-            soon = self.use_s[idle] <= use
+        # The times of the swaps, which come first, whatever else there is: so the larger class
+        # never has the higher bound.
+        for start in _some(away.start_s[: idle.size]):
+            late = away.start_s >= start
+            self._fit(absent[late], away.out_s[late], slack, now_s - float(start))
+        for use in _some(away.use_s):
+            soon = away.use_s <= use
             both = [self.stall, self.replay]
-            self._fit(absent[soon], self.in_s[idle[soon]], both, float(use) - now_s)
+            self._fit(absent[soon], away.in_s[soon], both, float(use) - now_s)
 
     def _fit(self, absent: Indices, copy_s: Seconds, slack: list[int], window_s: float) -> None:
         self.rows.at_most([*absent, *slack], [*copy_s, *(-1.0 for _ in slack)], window_s)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from planezip.planning.algorithm1 import cover_deficit, fill_link
 from planezip.planning.draft import Draft
-from planezip.planning.portfolio import Decide, Planner, Recipe
+from planezip.planning.planner import Planner
 from planezip.planning.problem import Problem
+from planezip.planning.recipes import Decide, Recipe
 from planezip.planning.relaxation import Fractions, Relaxation
 
 POSITIONS = 12  # half as many as the bound's: the program is solved several times as fast

@@ -1,4 +1,4 @@
-"""Local search by trials: swap or drop a tensor, exchange two, let one stay, shift a prefetch.
+"""Local search by trials: evict a tensor in a way, exchange two, let one stay, shift a prefetch.
 
 Every start is searched for a while, then the best again and again, each time from a little more
 tolerance down to none (threshold accepting): a plan that is slower than the one before it by less
@@ -14,7 +14,7 @@ from random import Random
 from typing import NamedTuple
 
 from planezip.planning.problem import Problem
-from planezip.planning.trial import DROP, KEEP, SWAP, Decisions, Trial
+from planezip.planning.trial import COMPRESS, DROP, KEEP, SWAP, Decisions, Trial
 
 STARTS = 16
 SHORT, LONG = 600, 5_000  # trials of a round: of each start, of the best
@@ -82,11 +82,19 @@ class Moves:
 
     Args:
         can_drop: by rank.
+        can_compress: by rank; empty if nothing is to be compressed in place.
     """
 
-    def __init__(self, problem: Problem, can_drop: Iterable[bool], seed: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        can_drop: Iterable[bool],
+        seed: int,
+        can_compress: Sequence[bool] = (),
+    ) -> None:
         self._random = Random(seed).random
-        self._can_drop = list(can_drop)
+        self._can_drop, self._can_compress = list(can_drop), can_compress
+        self._ways = 4 if any(can_compress) else 3
         sizes = [c.bytes for c in problem.candidates.values()]
         self._weights = list(accumulate(size**0.5 for size in sizes))
 
@@ -95,13 +103,14 @@ class Moves:
         k = self._rank()
         kind = self._random()
         if kind < 0.3:
-            return self._act(k, (int(d.actions[k]) + 1 + self._below(2)) % 3)
+            other = 1 + self._below(self._ways - 1)
+            return self._act(k, (int(d.actions[k]) + other) % self._ways)
         if kind < 0.8:
             return self._exchange(d, k, self._partner(k))
         if kind < 0.9:
             return self._stay(k) if d.actions[k] == DROP else []
         shifted = max(0, int(d.delays[k]) + SHIFTS[self._below(len(SHIFTS))])
-        return [("delays", k, shifted)] if d.actions[k] == SWAP else []
+        return [("delays", k, shifted)] if d.actions[k] in (SWAP, COMPRESS) else []
 
     def _exchange(self, d: Decisions, k: int, j: int) -> list[Change]:
         if not 0 <= j < len(self._can_drop) or d.actions[k] == d.actions[j]:
@@ -111,6 +120,8 @@ class Moves:
 
     def _act(self, k: int, action: int) -> list[Change]:
         """Empty if that cannot be."""
+        if action == COMPRESS and not self._can_compress[k]:
+            return []
         if action != DROP:
             return [("actions", k, action)]
         if not self._can_drop[k]:

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planezip import _native
+from planezip.planning.draft import HostPool
 from planezip.planning.layout import Layout
 from planezip.planning.problem import Problem
-from planezip.records import Action
+from planezip.records import Action, compressed_bytes
 
-KEEP, SWAP, DROP = range(3)
-ACTIONS: tuple[Action, ...] = ("keep", "swap", "drop")
+KEEP, SWAP, DROP, COMPRESS = range(4)
+ACTIONS: tuple[Action, ...] = ("keep", "swap", "drop", "compress")
 """What the numbers in Decisions.actions mean."""
 
 
@@ -26,13 +27,13 @@ class Decisions:
     """What a plan decides about each candidate, by rank (planning.problem).
 
     Attributes:
-        actions: KEEP, SWAP or DROP, uint8.
+        actions: KEEP, SWAP, DROP or COMPRESS, uint8.
         stays: whether it stays when another one's replay recomputes it, uint8; means something
             for what is dropped only.
         early: at how many positions before its first use another one's replay may recompute it
             along, int32 (planning.program); means something for what stays only.
         delays: by how many steps its prefetch is later than the earliest point for which there is
-            memory, int32; means something for what is swapped only.
+            memory, int32; means something for what is swapped or compressed only.
     """
 
     actions: NDArray[np.uint8]
@@ -56,7 +57,8 @@ class Decisions:
 
 
 class Outcome(NamedTuple):
-    """One iteration; `excess_bytes` is 0 if it fits the budget, else the rest is void."""
+    """One iteration; `excess_bytes` is 0 if it fits the budget (and the pool), else the rest is
+    void."""
 
     duration_s: float
     recompute_s: float
@@ -69,25 +71,46 @@ class Trial:
     """Tries decisions for one problem, with given transfers and a budget.
 
     Args:
-        copy_s: candidate -> seconds of its swap-out and swap-in.
+        ratios: candidate -> compression ratio; left-out ones count as 1.
+        pool: what bounds the swaps, None if nothing does.
+
+    Attributes:
+        can_compress: by rank, whether compressing in place shrinks the candidate.
     """
 
     def __init__(
         self,
         problem: Problem,
         layout: Layout,
-        copy_s: Mapping[int, tuple[float, float]],
+        ratios: Mapping[int, float],
         budget_bytes: int,
+        pool: HostPool | None = None,
     ) -> None:
         self._native = _native.Trial(_arrays(problem, layout))
-        self._out_s = np.array([copy_s[t][0] for t in problem.candidates], dtype=np.float64)
-        self._in_s = np.array([copy_s[t][1] for t in problem.candidates], dtype=np.float64)
-        self._budget_bytes = budget_bytes
+        p, found = problem.platform, problem.candidates.values()
+        sizes = [(c.bytes, ratios.get(c.storage, 1.0)) for c in found]
+        self._seconds = (
+            np.array([p.copy_s(*size, p.d2h_bytes_per_s) for size in sizes], dtype=np.float64),
+            np.array([p.copy_s(*size, p.h2d_bytes_per_s) for size in sizes], dtype=np.float64),
+            np.array([p.compress_s(c.bytes)[0] for c in found], dtype=np.float64),
+            np.array([p.compress_s(c.bytes)[1] for c in found], dtype=np.float64),
+        )
+        self._resident = np.array([compressed_bytes(*size) for size in sizes], dtype=np.int64)
+        self._budget_bytes, self._pool = budget_bytes, pool
+        pooled = [pool.bytes_of[t] for t in problem.candidates] if pool else []
+        self._pooled_bytes = np.array(pooled, dtype=np.int64)
+        self.can_compress = [compressed_bytes(*size) < size[0] for size in sizes]
 
     def run(self, d: Decisions) -> Outcome:
-        """One iteration. What cannot be replayed must not be dropped."""
+        """One iteration. What cannot be replayed must not be dropped, nor compressed what does not
+        shrink."""
+        if self._pool:
+            pooled_bytes = int(self._pooled_bytes[d.actions == SWAP].sum())
+            if pooled_bytes > self._pool.capacity_bytes:
+                return Outcome(0.0, 0.0, 0.0, 0, pooled_bytes - self._pool.capacity_bytes)
         of_plan = (d.actions, d.stays, d.early, d.delays)
-        return Outcome(*self._native.run(*of_plan, self._out_s, self._in_s, self._budget_bytes))
+        budget = self._budget_bytes
+        return Outcome(*self._native.run(*of_plan, *self._seconds, self._resident, budget))
 
 
 def _arrays(problem: Problem, layout: Layout) -> dict[str, object]:

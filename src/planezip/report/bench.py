@@ -110,13 +110,19 @@ class Bench:
         ratios = self.ratios(codec, 1) if self.source else plan.ratios
         return self._simulator.run(plan, ratios, detail)
 
-    def lower_bound_s(self, budget_bytes: int, codec: str | None) -> float:
-        """Seconds below which no plan is whose transfers the codec compresses (docs/bound.md)."""
-        return lower_bound_s(self.problem, budget_bytes, self.ratios(codec, 1))
+    def lower_bound_s(self, budget_bytes: int, codec: str | None, in_place: bool = False) -> float:
+        """Seconds below which no plan is whose transfers the codec compresses (docs/bound.md).
+
+        Args:
+            in_place: whether it compresses in place as well.
+        """
+        return lower_bound_s(self.problem, budget_bytes, self.ratios(codec, 1), in_place)
 
     def lower_bound_of(self, plan: Plan) -> float:
-        """Seconds below which no plan is for this budget, if every ratio is as predicted."""
-        return lower_bound_s(self.problem, plan.budget_bytes, plan.ratios)
+        """Seconds below which no plan is for this budget that may do what this one's policy does,
+        if every ratio is as predicted."""
+        in_place = variant(plan.policy).policy.in_place
+        return lower_bound_s(self.problem, plan.budget_bytes, plan.ratios, in_place)
 
     def ratios(
         self, codec: str | None, iteration: int, signature: Signature = "tensor"

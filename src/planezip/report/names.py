@@ -19,6 +19,7 @@ POLICIES = {
     "bw": "BW",
     "bw+zvc": "BW+ZVC",
     "planezip": "PlaneZip",
+    "planezip+in-place": "PlaneZip, in place",
     "planezip+": "PlaneZip+",
 }
 VARIANTS = {
@@ -60,5 +61,6 @@ def platform_title(platform: Platform) -> str:
 
 BOUND_CLASS = (
     "It holds for plans that take an activation away at most once, between its uses in forward and "
-    "those in backward (docs/bound.md), not for eviction decided online."
+    "those in backward, and compress in place only if the policy does (docs/bound.md), not for "
+    "eviction decided online."
 )

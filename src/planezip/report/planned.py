@@ -8,11 +8,12 @@ from planezip.report.grid import Grid, number
 from planezip.report.names import BOUND_CLASS, PRECISIONS, model_title
 from planezip.units import format_bytes
 
-ACTIONS: tuple[Action, ...] = ("keep", "swap", "drop")
+ACTIONS: tuple[Action, ...] = ("keep", "swap", "compress", "drop")
+_COMPRESSED = ("swap", "compress")
 
 
 def action_grid(trace: Trace, platform: Platform, plan: Plan) -> Grid:
-    """How many saved activations and bytes the plan keeps, swaps and drops."""
+    """How many saved activations and bytes the plan keeps, swaps, compresses and drops."""
     size = {s: trace.storages[s].bytes_at(platform.precision) for s in plan.actions}
     total = sum(size.values()) or 1
     rows = []
@@ -20,7 +21,7 @@ def action_grid(trace: Trace, platform: Platform, plan: Plan) -> Grid:
         chosen = [s for s, a in plan.actions.items() if a == action]
         held = sum(size[s] for s in chosen)
         wire = sum(size[s] / plan.ratios.get(s, 1.0) for s in chosen)
-        ratio = number(held / wire) if action == "swap" and wire else ""
+        ratio = number(held / wire) if action in _COMPRESSED and wire else ""
         rows.append((action, str(len(chosen)), format_bytes(held), f"{held / total:.0%}", ratio))
     return Grid(
         f"{model_title(plan.model)} on platform {platform.name} ({platform.gpu}, "
@@ -60,7 +61,7 @@ def tensor_grid(trace: Trace, platform: Platform, plan: Plan, limit: int) -> Gri
     for s in sorted(evicted, key=lambda s: (-size[s], s))[:limit]:
         storage = trace.storages[s]
         producer = trace.ops[storage.producer].name if storage.producer >= 0 else "input batch"
-        ratio = number(plan.ratios.get(s, 1.0)) if plan.actions[s] == "swap" else ""
+        ratio = number(plan.ratios.get(s, 1.0)) if plan.actions[s] in _COMPRESSED else ""
         rows.append((str(s), producer, plan.actions[s], format_bytes(size[s]), ratio))
     return Grid(
         f"The {len(rows)} largest of {len(evicted)} evicted activations",

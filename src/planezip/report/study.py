@@ -98,10 +98,9 @@ class Study(Measurements):
     def bounds_pct(self, tasks: Sequence[Task]) -> dict[Task, float | None]:
         """The bound of the overhead with a task's transfers; None if no plan of its class fits.
 
-        Tasks that share workload, platform, budget and codec share the bound.
+        Tasks that share workload, platform, budget, codec and class of plans share the bound.
         """
-        codecs = {task: variant(task.policy).codec for task in tasks}
-        shared = {t: replace(t, policy=codecs[t] or "", kept=False) for t in tasks}
+        shared = {t: _problem(t) for t in tasks}
         problems = list(dict.fromkeys(shared.values()))
         jobs = min(self.jobs or len(os.sched_getaffinity(0)), len(problems))
         work = _Work(Study(self.folder, self.ratios, 1, self.effort))
@@ -120,6 +119,22 @@ class Study(Measurements):
         return mean(overheads) if len(overheads) == len(PAPER_MODELS) else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Bounded:
+    """What tasks with the same bound share: the plans that may compress in place or not, and
+    whatever the policy or the semantics."""
+
+    task: Task
+    codec: str | None
+    in_place: bool
+
+
+def _problem(task: Task) -> _Bounded:
+    chosen = variant(task.policy)
+    shared = replace(task, policy="", kept=False)
+    return _Bounded(shared, chosen.codec, chosen.policy.in_place)
+
+
 class _Work:
     """Does the tasks of one bench; travels to the worker processes."""
 
@@ -132,10 +147,10 @@ class _Work:
         bench = self._bench_of(batch[0])
         return [row_of(bench, task.budget_pct, task.policy)[0] for task in batch]
 
-    def bound_pct(self, task: Task) -> float | None:
-        """The bound; the task names a codec (or none, "") where a policy would stand."""
-        bench = self._bench_of(task)
-        bound_s = bench.lower_bound_s(bench.budget_bytes(task.budget_pct), task.policy or None)
+    def bound_pct(self, of: _Bounded) -> float | None:
+        bench = self._bench_of(of.task)
+        budget_bytes = bench.budget_bytes(of.task.budget_pct)
+        bound_s = bench.lower_bound_s(budget_bytes, of.codec, of.in_place)
         return None if isinf(bound_s) else 100 * (bound_s / bench.unlimited_s - 1)
 
     def _bench_of(self, task: Task) -> Bench:

@@ -1,11 +1,13 @@
 """Drawings lose nothing that an eye could see, and stay small."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planezip.records import platform
 from planezip.report.bench import Bench
 from planezip.report.evaluate import row_of
 from planezip.report.pages import drawing
@@ -34,8 +36,6 @@ def run(study, on_b_module):
 
 @pytest.fixture(scope="module")
 def on_b_module():
-    from planezip.records import platform
-
     return platform("B")
 
 
@@ -50,6 +50,17 @@ def test_every_stream_and_kind_of_work_is_drawn(run):
     assert drawn == worked <= set(KINDS)
     assert made.kinds == [kind for kind in KINDS if kind in drawn]
     assert [lane.title for lane in made.lanes] == list(drawing.LANES.values())
+
+
+def test_compression_in_place_is_drawn_and_has_colours():
+    trace = build_trace()
+    bench = Bench(trace, platform("A"), build_capture(trace))
+    _, plan, timeline = row_of(bench, 42.0, "planezip+in-place", detail=True)
+    made = chart(trace, bench.platform, plan, timeline, timeline.duration_s)
+    assert {"encode", "decode"} <= set(made.kinds)
+    style = (Path(drawing.__file__).parent / "templates" / "style.css").read_text()
+    for kind in KINDS:
+        assert f"--{kind}: #" in style
 
 
 def test_all_work_is_covered_and_idle_streams_are_not(run):

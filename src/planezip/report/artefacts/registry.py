@@ -16,6 +16,7 @@ from planezip.report.artefacts.fig4 import FIG4
 from planezip.report.artefacts.fig5 import FIG5
 from planezip.report.artefacts.fig6 import FIG6A, FIG6B
 from planezip.report.artefacts.hwcost import HWCOST
+from planezip.report.artefacts.in_place import IN_PLACE
 from planezip.report.artefacts.plus import PLUS
 from planezip.report.artefacts.semantics import SEMANTICS_TABLE
 from planezip.report.artefacts.table1 import TABLE1
@@ -45,6 +46,7 @@ ARTEFACTS = {
         CLAIMS,
         SEMANTICS_TABLE,
         BOUND,
+        IN_PLACE,
         PLUS,
         DYNAMIC,
         DYNAMIC_SUMMARY,

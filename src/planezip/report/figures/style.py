@@ -19,6 +19,7 @@ POLICY_LOOK: dict[str, dict[str, Any]] = {
     "bw": {"color": "#d55e00", "marker": "^", "linestyle": "-"},
     "bw+zvc": {"color": "#009e73", "marker": "D", "linestyle": "-"},
     "planezip": {"color": HIGHLIGHT, "marker": "o", "linestyle": "-", "linewidth": 2.6},
+    "planezip+in-place": {"color": "#56b4e9", "marker": "P", "linestyle": (0, (4, 1.5))},
     "planezip+": {"color": "#000000", "marker": "*", "linestyle": "-"},
 }
 CODEC_COLOURS = {

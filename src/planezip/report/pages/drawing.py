@@ -28,6 +28,8 @@ KINDS = {
     "stall": "stall",
     "swap_out": "swap out",
     "swap_in": "swap in",
+    "encode": "compression in place",
+    "decode": "decompression",
 }
 """What is drawn, later over earlier, and what the legend says."""
 
