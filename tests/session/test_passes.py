@@ -106,6 +106,24 @@ def test_a_last_batch_of_another_size_has_a_plan_from_its_second_time_on() -> No
     assert max(peaks[2:]) <= report.budget_bytes
 
 
+def test_batches_that_are_slices_of_one_tensor_share_a_plan() -> None:
+    data = torch.randn(64, 3, 16, 16)
+    model = _model()
+    session = Session(model, budget_ratio=0.6)
+    for start in range(0, 64, 8):
+        x, y = data[start : start + 8], torch.arange(8) % 4
+        model.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        plain = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
+        model.zero_grad()
+        with session:
+            loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        assert same_bits([p.grad for p in model.parameters()], plain)
+    assert session.report().passes == {"profiled": 2, "planned": 6}
+    session.close()
+
+
 def test_passes_that_alternate_from_the_middle_on_get_plans_of_their_own() -> None:
     turn = iter(range(20))
 

@@ -15,8 +15,9 @@ def _model(kind: str) -> nn.Module:
     torch.manual_seed(0)
     norm = nn.BatchNorm1d(64) if kind == "ddp" else nn.LayerNorm(64)
     model = nn.Sequential(
-        nn.Linear(32, 64), norm, nn.ReLU(), nn.Linear(64, 64), nn.Dropout(0.1), nn.Linear(64, 8)
-    )
+        nn.Linear(32, 64), norm, nn.ReLU(), nn.Linear(64, 64), nn.GELU(), nn.Dropout(0.1),
+        nn.Linear(64, 8),
+    )  # fmt: skip
     if kind == "ddp":
         return nn.parallel.DistributedDataParallel(model)
     from torch.distributed.fsdp import fully_shard
@@ -32,7 +33,7 @@ def _local(tensor: torch.Tensor) -> torch.Tensor:
 
 def _train(kind: str, actions: tuple[str, ...]) -> list[torch.Tensor]:
     torch.manual_seed(5 + dist.get_rank())
-    x = torch.randn(4, 16, 32)
+    x = torch.randn(8, 16, 32)
     model = _model(kind)
     torch.manual_seed(dist.get_rank())
     session = Forced(model, *actions) if actions else None
@@ -49,7 +50,10 @@ def _train(kind: str, actions: tuple[str, ...]) -> list[torch.Tensor]:
         optimizer.zero_grad()
         losses.append(loss.detach().clone())
     if session is not None:
-        assert session.report().actions["drop"][0] > 0
+        actions = session.report().actions
+        assert actions["drop"][0] > 0
+        assert actions["swap"][0] > 0
+        assert session.report().passes["planned"] >= 4
         session.close()
     return [*losses, *(_local(p).detach().clone() for p in model.parameters())]
 

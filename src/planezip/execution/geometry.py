@@ -15,6 +15,10 @@ class Geometry(NamedTuple):
     conj: bool
     neg: bool
 
+    def is_like(self, other: "Geometry") -> bool:
+        """Whether all but the offset is the same."""
+        return self._replace(offset=0) == other._replace(offset=0)
+
     @property
     def extent_bytes(self) -> int:
         """Bytes from the storage's beginning to the end of the last element."""

@@ -7,7 +7,7 @@ import torch
 
 from planezip.execution.geometry import Geometry
 from planezip.execution.schema import schema_of
-from planezip.execution.tape import Items, TapeOp
+from planezip.execution.tape import Items, Operand, TapeOp
 
 
 class Pack(NamedTuple):
@@ -23,8 +23,9 @@ class Sequence:
     """The operators of a forward pass and what autograd saved, in order.
 
     Two passes are alike if they run the same operators on the same values in the same geometry with
-    the same sizes, flags and names. Numbers that operators compute with may differ: a replay takes
-    those of its own pass, and they decide neither sizes nor order.
+    the same sizes, flags and names. Numbers that operators compute with may differ, and where in its
+    storage a tensor begins, as a batch in a data set: a replay takes those of its own pass, and they
+    decide neither sizes nor order.
 
     Attributes:
         unrepeatable: values that no replay may compute.
@@ -58,7 +59,10 @@ class Sequence:
 
     def has_pack(self, index: int, pack: Pack) -> bool:
         """Whether `pack` is what autograd saved as number `index`."""
-        return index < len(self.packs) and self.packs[index] == pack
+        if index >= len(self.packs):
+            return False
+        mine = self.packs[index]
+        return mine == pack or (mine[:2] == pack[:2] and mine.geometry.is_like(pack.geometry))
 
 
 def alike(a: Any, b: Any, numbers: frozenset[str | int]) -> bool:
@@ -79,6 +83,8 @@ def _same(a: Any, b: Any, number: bool) -> bool:
         if len(a.members) != len(b.members):
             return False
         return all(_same(x, y, number) for x, y in zip(a.members, b.members, strict=True))
+    if isinstance(a, Operand):
+        return a == b or (a.value == b.value and a.geometry.is_like(b.geometry))
     if isinstance(a, torch.ScriptObject):  # a process group or its like, which nothing repeats
         return True
     return isinstance(a, _NUMBERS if number else float) or a is b or bool(a == b)

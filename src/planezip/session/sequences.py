@@ -24,7 +24,10 @@ Mode = Literal["verify", "time", "follow"]
 Plans = Callable[[Profile, Work, Work, int], Schedule]
 """Makes a profile's schedule from the copies' work and the bytes that earlier ones exceeded."""
 
-PATIENCE = 4  # passes without a plan, waiting for one that left its plan to come again
+# Passes without a plan that wait for one that was not known to come again. It may have been the only
+# one of its kind, as when DistributedDataParallel finds out in which order gradients come; or one of
+# many that take turns. So each wait that was in vain makes the next one longer.
+PATIENCE, LONGEST_PATIENCE = 2, 16
 ATTEMPTS = 2  # passes without a plan, waiting for a sequence to be timed
 REPLANS = 3
 
@@ -96,7 +99,7 @@ class Sequences:
         self.known: list[Known] = []
         self.refused: OverBudgetError | None = None
         self._plans, self._budget, self._copier = plans, budget, copier
-        self._patience = 1
+        self._patience, self._next_patience = 1, PATIENCE
         self._work = (Work(), Work())
 
     def mode(self) -> Mode:
@@ -122,7 +125,7 @@ class Sequences:
             # The plan that fitted last is the likeliest to fit next.
             self.known.sort(key=lambda known: known.schedule is not forward.schedule)
         elif forward.profile is None:
-            self._patience = PATIENCE
+            self._wait()
 
     def profiled(self, profile: Profile, verified: bool) -> None:
         """An iteration without a plan is over.
@@ -134,12 +137,17 @@ class Sequences:
         sequence = sequence_of(profile)
         known = next((k for k in self.known if k.sequence.is_like(sequence)), None)
         if known is None and not verified:
-            self._patience = PATIENCE
+            self._wait()
         elif known is None:
-            self._patience = 0
+            self._patience, self._next_patience = 0, PATIENCE
             self._add(profile, sequence)
         elif not known.timed:
             self._time(known, profile)
+
+    def _wait(self) -> None:
+        """Verify passes for a while, in case that one which was not known comes again."""
+        self._patience = self._next_patience
+        self._next_patience = min(2 * self._patience, LONGEST_PATIENCE)
 
     def _add(self, profile: Profile, sequence: Sequence) -> None:
         work = (self._copier.out, self._copier.back)
