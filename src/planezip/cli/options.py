@@ -238,7 +238,7 @@ def training(steps: int) -> Callable[[Command], Command]:
             ),
             click.option(
                 "--steps",
-                type=click.IntRange(5, MOST_ITERATIONS),
+                type=click.IntRange(3, MOST_ITERATIONS),
                 default=steps,
                 show_default=True,
                 metavar="N",

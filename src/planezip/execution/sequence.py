@@ -23,9 +23,9 @@ class Sequence:
     """The operators of a forward pass and what autograd saved, in order.
 
     Two passes are alike if they run the same operators on the same values in the same geometry with
-    the same sizes, flags and names. Numbers that operators compute with may differ, and where in its
-    storage a tensor begins, as a batch in a data set: a replay takes those of its own pass, and they
-    decide neither sizes nor order.
+    the same sizes, flags and names. Numbers that operators compute with may differ, and where in
+    its storage a tensor begins, as a batch in a data set: a replay takes those of its own pass, and
+    they decide neither sizes nor order.
 
     Attributes:
         unrepeatable: values that no replay may compute.

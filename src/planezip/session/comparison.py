@@ -43,8 +43,9 @@ class Run:
     state: dict[str, list[torch.Tensor]] = field(default_factory=dict)
 
     def step_s(self, first: int) -> float:
-        """Median time of the steps from `first` on, but for the last."""
-        return median(self.seconds[first:-1])
+        """Median time of the steps from `first` on, but for the last, whose memory was counted;
+        that of the last if there are no others."""
+        return median(self.seconds[first:-1] or self.seconds[-1:])
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,6 @@ class Comparison:
 
 PROFILED_STEPS = 3
 """Steps at the beginning of a session that are not as later ones: two profiled, one measured."""
-LEAST_STEPS = PROFILED_STEPS + 2  # one that only runs, and the last, whose memory is counted
 
 OnStep = Callable[[str, int, float], None]
 """Called with "plain" or "session", the step and its loss."""
@@ -83,7 +83,7 @@ def compare(
 
     Args:
         make: makes the training, random numbers seeded, the same every time.
-        steps: LEAST_STEPS or more.
+        steps: PROFILED_STEPS or more.
         plainly: train without a session first, to compare with.
     """
     plain = _train(make(), None, steps, on_step) if plainly else None

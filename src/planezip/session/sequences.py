@@ -24,9 +24,9 @@ Mode = Literal["verify", "time", "follow"]
 Plans = Callable[[Profile, Work, Work, int], Schedule]
 """Makes a profile's schedule from the copies' work and the bytes that earlier ones exceeded."""
 
-# Passes without a plan that wait for one that was not known to come again. It may have been the only
-# one of its kind, as when DistributedDataParallel finds out in which order gradients come; or one of
-# many that take turns. So each wait that was in vain makes the next one longer.
+# Passes without a plan that wait for one that was not known to come again. It may have been the
+# only one of its kind, as when DistributedDataParallel finds out in which order gradients come; or
+# one of many that take turns. So each wait that was in vain makes the next one longer.
 PATIENCE, LONGEST_PATIENCE = 2, 16
 ATTEMPTS = 2  # passes without a plan, waiting for a sequence to be timed
 REPLANS = 3
