@@ -86,7 +86,7 @@ class Training:
         loss.backward()  # type: ignore[no-untyped-call]
         self.seconds.append(perf_counter() - start_s)
         self._optimizer.step()
-        self.losses.append(float(loss))
+        self.losses.append(float(loss.detach()))
 
     def peak_bytes(self) -> int:
         """Activation memory of one more step."""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         OverBudgetError,
         PlaneZipError,
     )
-    from planezip.session.session import Session, keep
+    from planezip.session.entered import keep
+    from planezip.session.session import Session
 
 _HOME = {
     "Session": "planezip.session.session",
@@ -28,7 +29,7 @@ _HOME = {
     "decompress_range": "planezip.codec.random_access",
     "compress": "planezip.codec.api",
     "compressed_size": "planezip.codec.api",
-    "keep": "planezip.session.session",
+    "keep": "planezip.session.entered",
     "decompress": "planezip.codec.api",
     "CorruptStreamError": "planezip.errors",
     "InputError": "planezip.errors",

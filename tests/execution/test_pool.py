@@ -1,5 +1,6 @@
 """The pool keeps what it is given, no more than it may, and gives chunks back."""
 
+import os
 from pathlib import Path
 from threading import Thread
 
@@ -56,6 +57,27 @@ def test_what_the_capacity_does_not_hold_is_spilled(tmp_path: Path) -> None:
     for i, record in enumerate(records):
         assert np.array_equal(_read(record, CHUNK_BYTES), _bytes(CHUNK_BYTES, i))
     assert not list(tmp_path.iterdir())  # the file has no name, and goes with the process
+
+
+@pytest.mark.parametrize("spills", [False, True])
+def test_memory_behind_all_that_is_in_use_is_given_back(tmp_path: Path, spills: bool) -> None:
+    pool = Pool(0, SpillFile(tmp_path)) if spills else Pool(1 << 30)
+    records = [pool.put(_bytes(CHUNK_BYTES, i)) for i in range(600)]
+    del records[300:]
+    pool.shrink()
+    backing = pool._tiers[-1 if spills else 0].backing
+    if isinstance(backing, SpillFile):
+        assert os.fstat(backing._file.fileno()).st_size == 300 * CHUNK_BYTES
+    else:
+        assert len(backing._slabs) == 2  # type: ignore[attr-defined]
+    again = [pool.put(_bytes(CHUNK_BYTES, 1000 + i)) for i in range(10)]
+    for i, record in enumerate(records):
+        assert np.array_equal(_read(record, CHUNK_BYTES), _bytes(CHUNK_BYTES, i))
+    for i, record in enumerate(again):
+        assert np.array_equal(_read(record, CHUNK_BYTES), _bytes(CHUNK_BYTES, 1000 + i))
+    del records, again, record
+    pool.shrink()
+    assert pool.used_bytes == pool.spilled_bytes == 0
 
 
 def test_a_folder_that_is_none_is_named() -> None:

@@ -209,6 +209,23 @@ def test_a_forward_pass_without_backward_gives_its_memory_back(model: nn.Module)
     assert same_bits(_gradients(model), plain)
 
 
+def test_a_forward_pass_without_backward_lets_go_of_its_inputs_without_the_garbage_collector(
+    model: nn.Module,
+) -> None:
+    session = _session(model)
+    gc.collect()
+    gc.disable()
+    try:
+        batch = torch.ones(4, 8)
+        storage = weakref.ref(batch.untyped_storage())
+        with session:
+            loss = model(batch).sin().exp().cos().sum()
+        del batch, loss
+        assert storage() is None
+    finally:
+        gc.enable()
+
+
 def _fails(model: nn.Module) -> None:
     hidden = model(torch.ones(4, 8)).sin().exp()
     raise ZeroDivisionError(hidden.shape)

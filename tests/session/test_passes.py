@@ -1,6 +1,8 @@
 """Several forward passes, several backward passes, several plans: what one budget covers."""
 
+import gc
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 
 import pytest
@@ -10,6 +12,7 @@ from torch.nn import functional as F
 
 from execution.training import same_bits
 from planezip import OverBudgetError, Session
+from planezip.execution.journal import Journal
 from session.tracker import Tracker
 
 
@@ -163,6 +166,62 @@ def test_a_pass_that_is_never_followed_by_backward_is_not_part_of_the_next() -> 
     assert len(session._sequences.known[0].sequence.ops) < 60
 
 
+def test_outputs_that_outlive_their_backward_pass_do_not_keep_it_from_being_planned() -> None:
+    model = _model()
+    session = Session(model, budget_ratio=0.6)
+    x, y = _batch()
+    for _ in range(5):
+        model.zero_grad()
+        with Tracker(model) as tracker, session:
+            logits = model(x)
+            loss, unused = F.cross_entropy(logits, y), logits.exp().square().sum()
+        with tracker:
+            loss.backward()
+    assert unused.grad_fn is not None
+    report = session.report()
+    assert report.passes == {"profiled": 2, "planned": 3}
+    assert report.budget_bytes is not None
+    assert tracker.peak_bytes() <= report.budget_bytes
+    session.close()
+
+
+def test_a_backward_pass_of_something_else_is_not_taken_for_the_sessions() -> None:
+    model, other = _model(), nn.Linear(8, 8)
+    session = Session(model, budget_ratio=0.6)
+    for _ in range(5):
+        loss = _loss(model, session)
+        other(torch.ones(4, 8)).sum().backward()
+        loss.backward()
+    assert session.report().passes == {"profiled": 2, "planned": 3}
+    session.close()
+
+
+def test_a_model_that_raises_in_a_session_that_is_attached_trains_on() -> None:
+    class Raising(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.fails = _model(), False
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = self.inner(x)
+            if self.fails:
+                raise ZeroDivisionError
+            return y
+
+    model = Raising()
+    session = Session(model, budget_ratio=0.6)
+    session.attach()
+    x, y = _batch()
+    for step in range(6):
+        model.fails = step in (1, 4)
+        with nullcontext() if not model.fails else pytest.raises(ZeroDivisionError):
+            F.cross_entropy(model(x), y).backward()
+        gc.collect()  # pytest keeps the traceback, and that the tensors
+        assert session._pool.used_bytes == 0
+    assert session.report().passes == {"profiled": 2, "planned": 2}
+    session.close()
+
+
 def test_models_that_are_trained_together_share_one_session() -> None:
     models = nn.ModuleList([_model(), _model()])
     session = Session(models, budget_ratio=0.6)
@@ -195,17 +254,8 @@ def test_a_full_pool_is_planned_with_what_stays_in_device_memory() -> None:
 def test_a_plan_that_takes_more_than_the_budget_is_made_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from planezip.session import sequences
-
-    real = sequences.Measured.peak_bytes.fget
-    assert real is not None
-    asked = []
-
-    def inflated(measured: sequences.Measured) -> int:
-        asked.append(measured)
-        return real(measured) + 100_000
-
-    monkeypatch.setattr(sequences.Measured, "peak_bytes", property(inflated))
+    real = Journal.peak_bytes.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(Journal, "peak_bytes", property(lambda journal: real(journal) + 100_000))
     peaks, _, session = _run(lambda m, s: _loss(m, s).backward(), 8, budget_ratio=0.7)
     budget = session.report().budget_bytes
     assert budget is not None

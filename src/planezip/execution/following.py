@@ -38,6 +38,10 @@ class Following:
             return True
         return self._look_further()
 
+    def lets_stay(self, v: int) -> bool:
+        """Whether the schedule lets a dropped value stay that the replay of another one makes."""
+        return self.schedule is not None and v in self.schedule.stays
+
     def _look_further(self) -> bool:
         self.left = self.schedule
         self.schedule = next((s for s in self._schedules if self._fits(s)), None)

@@ -1,9 +1,8 @@
 """One forward pass: what autograd saves in it, and how backward gets it back."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -13,50 +12,16 @@ from planezip.execution.copies import Copier
 from planezip.execution.device import Memory
 from planezip.execution.following import Following
 from planezip.execution.geometry import geometry_of, view
+from planezip.execution.handle import Handle
 from planezip.execution.journal import Journal
 from planezip.execution.profile import Moment, Profile
 from planezip.execution.recorder import Recorder, is_plain
-from planezip.execution.replay import NotReplayableError, replay
 from planezip.execution.saved import Saved
 from planezip.execution.schedule import Schedule
 from planezip.execution.sequence import Pack
+from planezip.execution.store import Store
 from planezip.execution.tape import Tape
 from planezip.records import Action
-
-
-class Handle:
-    """What autograd holds in the place of a saved tensor.
-
-    Attributes:
-        probe: shares the tensor's version counter, and its memory where that is not ours to take.
-        version: that counter when the tensor was saved.
-    """
-
-    __slots__ = ("forward", "geometry", "probe", "saved", "version")
-
-    def __init__(
-        self, forward: "Forward", tensor: torch.Tensor, saved: Saved | None, geometry: Any = None
-    ) -> None:
-        self.forward, self.saved, self.geometry = forward, saved, geometry
-        self.version = tensor._version
-        if saved is None:
-            self.probe = tensor.detach()
-            return
-        forward.hold(saved)
-        # No dispatch mode needs to hear of this, and there are many of them.
-        with torch._C._DisableTorchDispatch():
-            self.probe = tensor.detach()
-            self.probe.data = _nothing(tensor.dtype, tensor.device)
-
-    def __del__(self) -> None:
-        saved = getattr(self, "saved", None)
-        if saved is not None:
-            self.forward.release(saved)
-
-
-@cache
-def _nothing(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    return torch.empty(0, dtype=dtype, device=device)
 
 
 class Forward:
@@ -74,14 +39,13 @@ class Forward:
     Attributes:
         tape: the operators so far.
         packs: what autograd saved so far.
+        store: the values that it saved.
         profile: what a plan needs to know of the pass. None where a schedule has decided about
             something already.
         recorder: None as soon as nothing is recorded any more.
         begun: backward has taken something out.
         left_alone: how many modules are running of which nothing is evicted.
-        waiting: how many saved values autograd holds and has not taken out yet.
         seconds: what its owner says that it took so far.
-        overflowed: the pool did not take everything.
     """
 
     def __init__(
@@ -94,19 +58,19 @@ class Forward:
         self.tape = Tape()
         self.packs: list[Pack] = []
         self.journal = journal
-        self.recorder: Recorder | None = Recorder(self.tape, self._on_op, self._on_death)
+        # No reference cycle: memory is to return without the garbage collector.
+        me = weakref.WeakMethod(self._on_op), weakref.WeakMethod(self._on_death)
+        self.recorder: Recorder | None = Recorder(
+            self.tape, lambda *op: _call(me[0], *op), lambda *death: _call(me[1], *death)
+        )
         self.recorder.meter = None if journal is None else journal.meter
         self.profile: Profile | None = Profile(self.tape)
         self.begun = False
         self.left_alone = 0
-        self.waiting = 0
         self.seconds = 0.0
-        self.overflowed = False
         self._following = Following(schedules, self.tape, self.packs)
-        self._copier, self._may_leave = copier, may_leave
-        self._saved: dict[int, Saved] = {}
-        self._pins: Counter[int] = Counter()
-        self._stay_until: defaultdict[int, list[Saved]] = defaultdict(list)
+        self.store = Store(self.tape, copier, journal, self._following.lets_stay)
+        self._may_leave = may_leave
         self._open = False
         self._unpacks = 0
 
@@ -129,7 +93,7 @@ class Forward:
     @property
     def continues(self) -> bool:
         """Whether what is computed next belongs to this pass, as far as it knows."""
-        return self.recorder is not None and not self.begun and self.waiting > 0
+        return self.recorder is not None and not self.begun and self.store.waiting > 0
 
     def keep(self, tensor: torch.Tensor) -> None:
         """Never evict what the tensor's storage holds."""
@@ -154,9 +118,22 @@ class Forward:
             profile.forward_s = recorder.stopwatch.seconds
             profile.forward_end = len(self.tape.ops)
             profile.packs = self.packs
-            profile.held = recorder.table.alive() & {s.storage for s in self._saved.values()}
-        if self.begun:
-            self.recorder = None
+            profile.held = recorder.table.alive() & self.store.storages()
+
+    def backward_over(self, gradients: Iterable[torch.Tensor]) -> None:
+        """A backward pass is over, perhaps not the last one.
+
+        Args:
+            gradients: of parameters, which are outside the budget.
+        """
+        recorder, profile = self.recorder, self.profile
+        outside = list(gradients)
+        if profile is not None and recorder is not None:
+            profile.backward_s = recorder.stopwatch.seconds - profile.forward_s
+            states = map(recorder.table.find, outside)
+            profile.gradients |= {state.number for state in states if state is not None}
+        if self.journal is not None:
+            self.journal.pause(outside)
 
     def abandon(self) -> None:
         """Nothing more is recorded, whether or not backward comes."""
@@ -167,98 +144,65 @@ class Forward:
         recorder = self.recorder
         with self._unrecorded():
             if recorder is None or self.left_alone or not is_plain(tensor):
-                return Handle(self, tensor, None)
+                return Handle(tensor, self.unpack)
             state = recorder.state(tensor)
             value = self.tape.values[state.value]
             memory = tensor.untyped_storage()
             if state.external or state.fixed or memory.nbytes() != value.nbytes:
-                return Handle(self, tensor, None)
+                return Handle(tensor, self.unpack)
             geometry = geometry_of(tensor)
             self.packs.append(Pack(len(self.tape.ops), value.index, geometry))
             if not self._following.fits_pack(len(self.packs) - 1):
                 self._schedule_changed()
-            saved = self._saved.get(value.index) or self._enter(value.index, tensor, memory)
-            return Handle(self, tensor, saved, geometry)
+            saved = self.store.get(value.index) or self._enter(value.index, tensor, memory)
+            self.store.hold(saved)
+            return Handle(tensor, self.unpack, saved, geometry, self.store.release)
 
     def unpack(self, handle: Handle) -> torch.Tensor:
         """Give a tensor back to autograd."""
-        if handle.probe._version != handle.version:
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an "
-                f"inplace operation: a {handle.probe.dtype} tensor is at version "
-                f"{handle.probe._version}; expected version {handle.version} instead"
-            )
-        saved: Saved | None = handle.saved
+        handle.check()
+        saved, geometry = handle.saved, handle.geometry
         self._begin_backward()
-        if saved is None:
+        if saved is None or geometry is None:
             return handle.probe
         with self._unrecorded():
-            self._prefetch()
-            memory = self._present(saved)
+            if self.schedule is not None:
+                self.store.fetch(self.schedule.prefetch.get(self._unpacks, ()))
+            self._unpacks += 1
+            memory = self.store.present(saved)
             self._note_unpack(saved, memory)
-            saved.waiting -= 1
-            self.waiting -= saved.waiting == 0
-            if saved.waiting <= 0 and not self._pins[saved.value]:
-                saved.rest()
-            return view(memory, handle.geometry)
-
-    def hold(self, saved: Saved) -> None:
-        """Autograd holds one handle more of a value."""
-        self.waiting += saved.waiting == 0
-        saved.handles += 1
-        saved.waiting += 1
-
-    def release(self, saved: Saved) -> None:
-        """Autograd has let go of one handle of a value."""
-        saved.handles -= 1
-        if saved.handles:
-            return
-        self.waiting -= saved.waiting > 0
-        for source in saved.sources:
-            self._pins[source] -= 1
-            if source in self._saved:
-                self._let_go(self._saved[source])
-        self._let_go(saved)
+            self.store.taken_out(saved)
+            return view(memory, geometry)
 
     def _begin_backward(self) -> None:
         if not self.begun:
             self.begun = True
             # Backward is planned from the memory that is left when all that leaves has left.
-            self._settle_all()
+            self.store.settle_all()
         if not self._open and not self.records_backward:
             self.recorder = None
 
     def _enter(self, v: int, tensor: torch.Tensor, memory: Memory) -> Saved:
-        action = self._action(v, tensor)
-        saved = self._saved[v] = Saved(v, self._number(v), action, tensor.dtype, self.journal)
-        schedule = self.schedule
+        action, schedule = self._action(v, tensor), self.schedule
+        saved = Saved(v, self.tape.values[v].storage, action, tensor.dtype, self.journal)
         if schedule is not None:
             self.profile = None
-            saved.sources = schedule.sources.get(v, ()) if action == "drop" else ()
-            for source in saved.sources:
-                self._pins[source] += 1
-        if action == "drop":
-            return saved
-        saved.memory = memory
-        if action != "keep":
+            saved.sources = schedule.sources.get(v, ())
+        self.store.add(saved)
+        if action != "drop":
+            saved.memory = memory
+        if action in ("swap", "compress"):
             self._let_leave(saved)
         return saved
 
     def _let_leave(self, saved: Saved) -> None:
-        schedule = self.schedule
-        stay_until = schedule.stay_until.get(saved.value, -1) if schedule is not None else -1
-        if stay_until >= len(self.tape.ops):
-            self._stay_until[stay_until].append(saved)
+        if self.schedule is not None:
+            self.store.leave(saved, self.schedule.stay_until.get(saved.value, -1))
             return
-        saved.leave(self._copier)
-        if schedule is None:
-            self._settle(saved)
-            if self.profile is not None and saved.copy is not None:
-                self.profile.ratios[saved.storage] = saved.copy.ratio
-
-    def _settle(self, saved: Saved) -> None:
-        saved.settle()
-        self.overflowed |= saved.overflowed
+        self.store.leave(saved, -1)
+        self.store.settle([saved.value])
+        if self.profile is not None and saved.copy is not None:
+            self.profile.ratios[saved.storage] = saved.copy.ratio
 
     def _action(self, v: int, tensor: torch.Tensor) -> Action:
         if self.schedule is not None:
@@ -266,12 +210,8 @@ class Forward:
         if not self.tape.values[v].weight and self._may_leave(tensor):
             return "swap"
         if self.profile is not None:
-            self.profile.fixed.add(self._number(v))
+            self.profile.fixed.add(self.tape.values[v].storage)
         return "keep"
-
-    def _let_go(self, saved: Saved) -> None:
-        if not saved.handles and not self._pins[saved.value]:
-            saved.forget()
 
     def _on_op(self, index: int, seconds: float) -> None:
         if self.profile is not None:
@@ -282,28 +222,15 @@ class Forward:
             return
         if not self._following.fits_op(index):
             self._schedule_changed()
-        schedule = self.schedule
-        if schedule is None:
-            return
-        for saved in self._stay_until.pop(index, ()):
-            saved.leave(self._copier)
-        for v in schedule.out_before.get(index + 1, ()):
-            if v in self._saved:
-                self._settle(self._saved[v])
+        if self.schedule is not None:
+            self.store.op_over(index)
+            self.store.settle(self.schedule.out_before.get(index + 1, ()))
 
     def _schedule_changed(self) -> None:
         """Another operator came than was foreseen; what was dropped until now stays so."""
-        self._settle_all()
+        self.store.settle_all()
         if self.schedule is None and self.profile is not None and self.recorder is not None:
             self._verify_from_here(self.recorder)
-
-    def _settle_all(self) -> None:
-        for waiting in self._stay_until.values():
-            for saved in waiting:
-                saved.leave(self._copier)
-        self._stay_until.clear()
-        for saved in self._saved.values():
-            self._settle(saved)
 
     def _verify_from_here(self, recorder: Recorder) -> None:
         """Nothing was decided yet, so that the pass can be profiled as if it had begun so.
@@ -316,65 +243,6 @@ class Forward:
         latest = len(self.tape.ops) - 1
         for value in self.tape.values:
             value.repeatable &= value.index not in known and value.producer != latest
-
-    def _prefetch(self) -> None:
-        number, self._unpacks = self._unpacks, self._unpacks + 1
-        if self.schedule is not None:
-            for v in self.schedule.prefetch.get(number, ()):
-                if v in self._saved and self._saved[v].handles:
-                    self._saved[v].fetch(self._copier)
-
-    def _present(self, saved: Saved) -> Memory:
-        memory = saved.present(self._copier)
-        if memory is not None:
-            return memory
-        on_op = self._on_replay(saved.storage) if self.journal is not None else None
-        try:
-            made = replay(self.tape, [saved.value], self._find, self._stays, on_op)
-        except NotReplayableError as error:
-            raise RuntimeError(self._why_not(error.value)) from None
-        for v, memory in made.items():
-            self._saved[v].memory = memory
-        return made[saved.value]
-
-    def _on_replay(self, storage: int) -> Callable[[int, float], None]:
-        journal = self.journal
-        assert journal is not None
-        return lambda op, start_s: journal.note(start_s, "replay", op, storage)
-
-    def _stays(self, v: int) -> bool:
-        """Whether what a replay recomputes on its way stays for its own use."""
-        saved = self._saved.get(v)
-        if saved is None or self.schedule is None or v not in self.schedule.stays:
-            return False
-        return saved.waiting > 0
-
-    def _find(self, v: int) -> Memory | None:
-        """The contents of a value that need not be recomputed."""
-        value = self.tape.values[v]
-        if value.superseded:
-            return None
-        if value.external:
-            tensor = value.original
-            return (
-                None
-                if tensor is None or tensor._version != value.version
-                else tensor.untyped_storage()
-            )
-        saved = self._saved.get(v)
-        return None if saved is None else saved.present(self._copier)
-
-    def _why_not(self, v: int) -> str:
-        original = self.tape.values[v].original
-        if original is not None:
-            return (
-                f"an input or parameter of shape {tuple(original.shape)}, from which activations "
-                "are recomputed, has been modified by an inplace operation since the forward pass"
-            )
-        return f"value {v} cannot be recomputed; this is a fault of PlaneZip's, please report it"
-
-    def _number(self, v: int) -> int:
-        return self.tape.values[v].storage
 
     def _on_death(self, storage: int) -> None:
         if self.profile is not None:
@@ -397,3 +265,9 @@ class Forward:
             return
         with recorder.pause():
             yield
+
+
+def _call(method: "weakref.WeakMethod[Callable[..., None]]", *args: Any) -> None:
+    living = method()
+    if living is not None:
+        living(*args)

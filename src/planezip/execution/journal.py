@@ -1,5 +1,6 @@
 """What happened in one planned pass and when."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Literal, NamedTuple
@@ -33,26 +34,31 @@ class Journal:
 
     Attributes:
         start_s: when the forward pass began.
+        end_s: when the latest backward pass ended.
+        memory: (time, activation bytes from then on) until that end.
         meter: what counts memory.
     """
 
     start_s: float = field(default_factory=perf_counter)
     end_s: float = 0.0
     entries: list[Entry] = field(default_factory=list)
+    memory: list[tuple[float, int]] = field(default_factory=list)
     meter: Meter = field(default_factory=Meter)
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most activation memory at any time."""
+        return max((used for _, used in self.memory), default=0)
 
     def note(self, start_s: float, kind: Happening, op: int = -1, storage: int = -1) -> None:
         """Something that began at `start_s` is over."""
         self.entries.append(Entry(start_s, perf_counter(), kind, op, storage))
 
-    def close(self, gradients: list[torch.Tensor]) -> "Memory":
-        """The pass is over.
+    def pause(self, gradients: Iterable[torch.Tensor]) -> None:
+        """A backward pass is over, perhaps the last one.
 
         Args:
             gradients: of parameters, which are outside the budget.
         """
         self.end_s = perf_counter()
-        return self.meter.history(gradients)
-
-
-Memory = list[tuple[float, int]]
+        self.memory = self.meter.history(gradients)

@@ -4,6 +4,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable
+from heapq import heappop, heappush
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
@@ -29,6 +30,9 @@ class Backing(Protocol):
 
     def write(self, chunk: int, data: Bytes) -> None: ...
     def read(self, chunk: int, out: Bytes) -> None: ...
+    def shrink(self, chunks: int) -> None:
+        """Give back what is beyond the first so many."""
+
     @property
     def close(self) -> Callable[[], object]: ...
 
@@ -49,6 +53,9 @@ class HostMemory:
         slab, row = divmod(chunk, _SLAB_CHUNKS)
         out[:] = self._slabs[slab][row, : len(out)]
 
+    def shrink(self, chunks: int) -> None:
+        del self._slabs[-(-chunks // _SLAB_CHUNKS) :]
+
     def close(self) -> None:
         self._slabs.clear()
 
@@ -67,6 +74,11 @@ class SpillFile:
         while rest:
             written = os.pwrite(self._file.fileno(), rest, offset)
             rest, offset = rest[written:], offset + written
+
+    def shrink(self, chunks: int) -> None:
+        size = chunks * CHUNK_BYTES
+        if os.fstat(self._file.fileno()).st_size > size:
+            os.truncate(self._file.fileno(), size)
 
     def read(self, chunk: int, out: Bytes) -> None:
         rest, offset = memoryview(out.data), chunk * CHUNK_BYTES
@@ -129,6 +141,12 @@ class Pool:
     def spilled_bytes(self) -> int:
         return sum(t.used for t in self._tiers[1:]) * CHUNK_BYTES
 
+    def shrink(self) -> None:
+        """Give memory back that lies behind all that is in use."""
+        with self._lock:
+            for tier in self._tiers:
+                tier.shrink()
+
     def close(self) -> None:
         """Give the memory back; records become unreadable."""
         for tier in self._tiers:
@@ -142,7 +160,7 @@ class Pool:
 class _Tier:
     def __init__(self, backing: Backing, limit: int) -> None:
         self.backing, self._limit = backing, limit
-        self._free: list[int] = []
+        self._free: list[int] = []  # a heap: what is in use lies close together
         self._made = 0
         self.used = self.most = 0
 
@@ -150,7 +168,7 @@ class _Tier:
         return self.used + count <= self._limit
 
     def take(self, count: int) -> list[int]:
-        reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        reused = [heappop(self._free) for _ in range(min(count, len(self._free)))]
         new = count - len(reused)
         chunks = [*reused, *range(self._made, self._made + new)]
         self._made += new
@@ -159,8 +177,16 @@ class _Tier:
         return chunks
 
     def give_back(self, chunks: list[int]) -> None:
-        self._free += chunks
+        for chunk in chunks:
+            heappush(self._free, chunk)
         self.used -= len(chunks)
+
+    def shrink(self) -> None:
+        free = set(self._free)
+        while self._made - 1 in free:
+            self._made -= 1
+        self._free = sorted(chunk for chunk in free if chunk < self._made)  # a heap as well
+        self.backing.shrink(self._made)
 
 
 class Record:

@@ -15,7 +15,7 @@ from typing import Literal
 from planezip.errors import OverBudgetError
 from planezip.execution.copies import Copier, Work
 from planezip.execution.forward import Forward
-from planezip.execution.journal import Entry, Journal
+from planezip.execution.journal import Journal
 from planezip.execution.profile import Profile
 from planezip.execution.schedule import Schedule, sequence_of
 from planezip.execution.sequence import Sequence
@@ -30,25 +30,6 @@ Plans = Callable[[Profile, Work, Work, int], Schedule]
 PATIENCE, LONGEST_PATIENCE = 2, 16
 ATTEMPTS = 2  # passes without a plan, waiting for a sequence to be timed
 REPLANS = 3
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One planned pass.
-
-    Attributes:
-        entries: what happened, by `time.perf_counter`.
-        memory: (time, activation bytes from then on).
-    """
-
-    start_s: float
-    end_s: float
-    entries: list[Entry]
-    memory: list[tuple[float, int]]
-
-    @property
-    def peak_bytes(self) -> int:
-        return max((used for _, used in self.memory), default=0)
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +52,7 @@ class Known:
     work: tuple[Work, Work]
     timed: bool
     attempts: int = 0
-    measured: Measured | None = None
+    measured: Journal | None = None
     seconds: deque[float] = field(default_factory=lambda: deque(maxlen=32))
     excess_bytes: int = 0
     replans: int = 0
@@ -159,16 +140,20 @@ class Sequences:
         self.known.insert(0, Known(profile, sequence, schedule, work, timed=bool(self.known)))
 
     def _time(self, known: Known, profile: Profile) -> None:
-        """Plan again with times that were measured in a pass that verified nothing."""
+        """Plan again with times of a machine that is warm.
+
+        Whatever disturbs a pass makes it longer, so the shorter time of two is the better one.
+        """
         for v in known.sequence.unrepeatable:
             profile.tape.values[v].repeatable = False
+        profile.take_shorter_times(known.profile)
         known.timed = True
         out, back = self._copier.out - self._work[0], self._copier.back - self._work[1]
         known.work = (out, back) if out.seconds and back.seconds else known.work
         known.profile = profile
         known.schedule = self._plans(profile, *known.work, 0)
 
-    def measured(self, forward: Forward, measured: Measured) -> None:
+    def measured(self, forward: Forward, measured: Journal) -> None:
         """A planned pass that was measured is over."""
         known = self._of(forward)
         if known is None or known.measured is not None:
@@ -191,7 +176,7 @@ class Sequences:
     def ran(self, forward: Forward, seconds: float) -> None:
         """A planned pass that was not measured has taken so long."""
         known = self._of(forward)
-        if known is not None and not forward.overflowed:
+        if known is not None and not forward.store.overflowed:
             known.seconds.append(seconds)
 
     def _of(self, forward: Forward) -> Known | None:

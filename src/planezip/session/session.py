@@ -1,8 +1,10 @@
 """What a user writes: `with session:` around the forward pass."""
 
+import sys
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import local
 from time import perf_counter
 from types import TracebackType
@@ -14,21 +16,21 @@ from torch.autograd.graph import saved_tensors_hooks
 from planezip.errors import InputError
 from planezip.execution.backward import Around, stop_watching, watch_next_backward
 from planezip.execution.copies import Copier, Work
-from planezip.execution.forward import Forward, Handle
+from planezip.execution.forward import Forward
 from planezip.execution.guards import Environment
+from planezip.execution.handle import Handle
 from planezip.execution.pool import DEFAULT_CAPACITY_BYTES, Pool, SpillFile
 from planezip.execution.profile import Profile
 from planezip.execution.recorder import Recorder
 from planezip.execution.schedule import Schedule
+from planezip.session.entered import leave_alone as leave_alone_hooks
+from planezip.session.entered import passes
 from planezip.session.options import Size, check, size_bytes
 from planezip.session.planning import Limits, Rates, schedule_for
 from planezip.session.report import SessionReport, report_of
-from planezip.session.sequences import Measured, Sequences
+from planezip.session.sequences import Sequences
 from planezip.session.timeline import SessionTimeline, timeline_of
 from planezip.units import MOST_BYTES
-
-_open = local()
-"""Per thread, `stack`: forward passes under way, None where a session is switched off."""
 
 
 class Session:
@@ -85,8 +87,10 @@ class Session:
         self._copier = Copier(self._pool, workers)
         self._sequences = Sequences(self._schedule, self._limits.budget, self._copier)
         self._passes: Counter[str] = Counter()
-        self._latest = local()  # per thread, the pass that was entered last and what watches for it
-        self._hooks = [h for module in leave_alone for h in _leave_alone(module)]
+        # Per thread, the pass that was entered last, which lives as long as autograd holds
+        # something of it, and what watches for its backward pass.
+        self._latest = local()
+        self._hooks = [h for module in leave_alone for h in leave_alone_hooks(module)]
 
     def __enter__(self) -> "Session":
         """Begin a forward pass.
@@ -94,9 +98,8 @@ class Session:
         Raises:
             OverBudgetError: no plan fits, as the end of the first pass has shown already.
         """
-        stack = _stack()
         if not self.enabled or not torch.is_grad_enabled():
-            stack.append(None)
+            passes().append(None)
             return self
         if self._sequences.refused is not None:
             raise self._sequences.refused
@@ -107,7 +110,7 @@ class Session:
         recorder.__enter__()  # type: ignore[no-untyped-call]
         hooks.__enter__()
         forward.open()
-        stack.append((forward, recorder, hooks, perf_counter()))
+        passes().append((forward, recorder, hooks, perf_counter()))
         return self
 
     def __exit__(
@@ -117,7 +120,7 @@ class Session:
         traceback: TracebackType | None,
     ) -> None:
         """End the forward pass."""
-        entered = _stack().pop()
+        entered = passes().pop()
         if entered is None:
             return
         forward, recorder, hooks, start_s = entered
@@ -126,6 +129,7 @@ class Session:
         forward.close()
         forward.seconds += perf_counter() - start_s
         if error is not None or forward.begun:
+            self._latest.forward = _no_forward
             forward.abandon()
             return
         self._sequences.forward_over(forward)
@@ -146,7 +150,7 @@ class Session:
         self.__enter__()
 
     def _end(self) -> None:
-        self.__exit__(None, None, None)
+        self.__exit__(*sys.exc_info())  # torch calls the hook while it handles the model's error
 
     def report(self) -> SessionReport:
         """What happened so far."""
@@ -174,29 +178,38 @@ class Session:
         self._copier.close()
         self._pool.close()
 
+    def _entered_last(self) -> Forward | None:
+        found: Forward | None = getattr(self._latest, "forward", _no_forward)()
+        return found
+
     def _unfinished(self) -> Forward | None:
         """The pass that goes on, if one does: backward has not begun and autograd holds it."""
-        forward: Forward | None = getattr(self._latest, "forward", None)
+        forward = self._entered_last()
         if forward is None or not forward.continues:
             return None
         return forward if forward.tape.environment == Environment.now() else None
 
     def _begin_pass(self) -> Forward:
         self._forget_watch()
+        before = self._entered_last()
+        if before is not None:
+            self._iteration_over(before)
         mode = self._sequences.mode()
         schedules, journal = self._sequences.begin(mode)
         forward = Forward(self._copier, schedules, self._may_leave, journal)
         assert forward.recorder is not None
         forward.recorder.verifies = mode == "verify"
-        self._latest.forward = forward
+        self._latest.forward = weakref.ref(forward)
         return forward
 
     def _watch(self, forward: Forward) -> None:
         """Be around the next backward pass."""
         self._forget_watch()
+        reference = weakref.ref(forward)
 
         def around() -> Any:
-            return self._around_backward(forward)
+            living = reference()
+            return nullcontext() if living is None else self._around_backward(living)
 
         self._latest.around = around
         watch_next_backward(around)
@@ -219,27 +232,28 @@ class Session:
             with recorder, _running(recorder):
                 yield
         forward.seconds += perf_counter() - start_s
-        if forward.waiting and forward.begun:
-            self._watch(forward)  # the graph of another `with` is still there
-            return
-        self._iteration_over(forward, recorder)
-
-    def _iteration_over(self, forward: Forward, recorder: Recorder | None) -> None:
-        self._latest.forward = None
-        profile, journal, verified = forward.profile, forward.journal, forward.verified
-        forward.abandon()
-        if forward.schedule is None:
-            if profile is not None and recorder is not None:
-                profile.backward_s = recorder.stopwatch.seconds - profile.forward_s
-                profile.finish(recorder, self._model.parameters())
-                self._sequences.profiled(profile, verified)
-        elif journal is not None:
-            gradients = [p.grad for p in self._model.parameters() if p.grad is not None]
-            memory = journal.close(gradients)
-            measured = Measured(journal.start_s, journal.end_s, journal.entries, memory)
-            self._sequences.measured(forward, measured)
+        forward.backward_over(p.grad for p in self._model.parameters() if p.grad is not None)
+        if forward.store.waiting:
+            self._watch(forward)  # some of the graph is still there, and may be used yet
         else:
-            self._sequences.ran(forward, forward.seconds)
+            self._iteration_over(forward)
+
+    def _iteration_over(self, forward: Forward) -> None:
+        """No backward pass that this one belongs to will come any more."""
+        self._latest.forward = _no_forward
+        if not forward.begun:
+            return
+        profile, journal, verified = forward.profile, forward.journal, forward.verified
+        if forward.schedule is not None:
+            if journal is None:
+                self._sequences.ran(forward, forward.seconds)
+            else:
+                self._sequences.measured(forward, journal)
+        elif profile is not None and forward.recorder is not None:
+            profile.finish(forward.recorder)
+            self._pool.shrink()  # plans swap less than passes without one
+            self._sequences.profiled(profile, verified)
+        forward.abandon()
 
     def _schedule(self, profile: Profile, out: Work, back: Work, excess_bytes: int) -> Schedule:
         name = type(self._model).__name__
@@ -267,37 +281,9 @@ def _running(recorder: Recorder) -> Iterator[None]:
         recorder.stopwatch.stop()
 
 
-def keep(tensor: torch.Tensor) -> torch.Tensor:
-    """Let no session evict the tensor's storage in the forward pass that is under way."""
-    for entered in _stack():
-        if entered is not None:
-            forward: Forward = entered[0]
-            forward.keep(tensor)
-    return tensor
-
-
-def _leave_alone(module: torch.nn.Module) -> list[Any]:
-    """Hooks that let pass what a module saves."""
-    if not isinstance(module, torch.nn.Module):
-        raise InputError(f"leave_alone holds a {type(module).__name__}; give modules of the model")
-
-    def change(by: int) -> None:
-        for entered in _stack():
-            if entered is not None:
-                entered[0].left_alone += by
-
-    return [
-        module.register_forward_pre_hook(lambda *_: change(1)),
-        module.register_forward_hook(lambda *_: change(-1), always_call=True),
-    ]
-
-
-def _stack() -> list[Any]:
-    if not hasattr(_open, "stack"):
-        _open.stack = []
-    stack: list[Any] = _open.stack
-    return stack
+def _no_forward() -> None:
+    """In the place of a weak reference."""
 
 
 def _unpack(handle: Handle) -> torch.Tensor:
-    return handle.forward.unpack(handle)
+    return handle.unpack(handle)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planezip.execution.journal import Entry
+from planezip.execution.journal import Entry, Journal
 from planezip.execution.schedule import Schedule
 from planezip.records import Event, Plan, Timeline, Trace, to_json, write_atomically
 from planezip.records.timeline import Stream
 from planezip.session.planning import Rates, predicted_timeline
-from planezip.session.sequences import Known, Measured
+from planezip.session.sequences import Known
 from planezip.simulation import perfetto
 
 _STREAMS: dict[str, Stream] = {
@@ -64,7 +64,7 @@ def timeline_of(known: Known, rates: Rates) -> SessionTimeline:
     return SessionTimeline(schedule.trace, schedule.plan, measured, predicted)
 
 
-def _measured_timeline(measured: Measured, schedule: Schedule) -> Timeline:
+def _measured_timeline(measured: Journal, schedule: Schedule) -> Timeline:
     events = sorted(_events(measured, schedule), key=lambda e: (e.start_s, e.end_s, e.stream))
     out = {e.storage for e in events if e.kind == "swap_out"}
     sizes = {s: schedule.trace.storages[s].bytes for s in out}
@@ -80,7 +80,7 @@ def _measured_timeline(measured: Measured, schedule: Schedule) -> Timeline:
     )
 
 
-def _events(measured: Measured, schedule: Schedule) -> Iterator[Event]:
+def _events(measured: Journal, schedule: Schedule) -> Iterator[Event]:
     """What happened in the plan's terms; what makes no tensor has no step and is left out."""
     own, replays = _steps(schedule.plan)
     for entry in measured.entries:
