@@ -118,14 +118,14 @@ def _step_s(training: Training) -> float:
     return median(training.seconds[-TIMED_STEPS:])
 
 
-def markdown(rows: list[Row]) -> str:
+def markdown(rows: list[dict[str, str]]) -> str:
     """The rows as tables."""
     lines = ["# Training within a budget", ""]
-    for model in dict.fromkeys(row.model for row in rows):
-        mine = [row for row in rows if row.model == model]
+    for model in dict.fromkeys(row["model"] for row in rows):
+        mine = [row for row in rows if row["model"] == model]
         lines += [
-            f"## {model}, batch of {mine[0].batch}",
-            "| | s a step | of plain | predicted | activations | of plain | resident | of plain |",
+            f"## {model}, batch of {mine[0]['batch']}",
+            "| | s a step | of plain | predicted s | activations | of plain | resident | of plain |",
             "|---|--:|--:|--:|--:|--:|--:|--:|",
             *map(_line, mine),
             "",
@@ -133,16 +133,16 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def _line(row: Row) -> str:
+def _line(row: dict[str, str]) -> str:
     cells = (
-        row.method,
-        f"{row.step_s:.3f}",
-        f"{row.step_ratio:.3f}",
-        "" if row.predicted_s is None else f"{row.predicted_s:.3f}",
-        format_bytes(row.peak_bytes),
-        f"{row.peak_ratio:.3f}",
-        format_bytes(row.resident_bytes),
-        f"{row.resident_ratio:.3f}",
+        row["method"],
+        f"{float(row['step_s']):.3f}",
+        f"{float(row['step_ratio']):.3f}",
+        f"{float(row['predicted_s']):.3f}" if row["predicted_s"] else "",
+        format_bytes(int(row["peak_bytes"])),
+        f"{float(row['peak_ratio']):.3f}",
+        format_bytes(int(row["resident_bytes"])),
+        f"{float(row['resident_ratio']):.3f}",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -157,21 +157,29 @@ def main() -> None:
     data = {"images": told.images, "text": told.text}
     machine = this_machine()
     folder = Path(__file__).parents[1] / "results" / machine.slug
-    rows: list[Row] = []
+    folder.mkdir(parents=True, exist_ok=True)
     for chosen in MODELS:
         if told.models and chosen.name not in told.models:
             continue
-        for row in measure(chosen, data):
-            print(_line(row), flush=True)
-            rows.append(row)
-    table = io.StringIO()
-    writer = csv.DictWriter(table, [f.name for f in fields(Row)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(map(asdict, rows))
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / "training.csv", table.getvalue().encode())
-    write_atomically(folder / "training.md", markdown(rows).encode())
-    write_atomically(folder / "machine.json", to_json(machine))
+        rows = [
+            {k: "" if v is None else str(v) for k, v in asdict(row).items()}
+            for row in measure(chosen, data)
+        ]
+        rows += [row for row in _written(folder) if row["model"] != chosen.name]
+        rows.sort(key=lambda row: [m.name for m in MODELS].index(row["model"]))
+        table = io.StringIO()
+        writer = csv.DictWriter(table, [f.name for f in fields(Row)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_atomically(folder / "training.csv", table.getvalue().encode())
+        write_atomically(folder / "training.md", markdown(rows).encode())
+        write_atomically(folder / "machine.json", to_json(machine))
+
+
+def _written(folder: Path) -> list[dict[str, str]]:
+    """The rows of other models that are there already."""
+    file = folder / "training.csv"
+    return list(csv.DictReader(io.StringIO(file.read_text()))) if file.exists() else []
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Model:
 MODELS = (
     Model("resnet50", 8, ("layer1", "layer2", "layer3", "layer4"), relu=True),
     Model("vit_base_patch16_224", 4, ("blocks",)),
-    Model("gpt2", 2, ("transformer.h",), tokens=256),
+    Model("gpt2", 2, ("model.transformer.h",), tokens=256),
 )
 
 

@@ -8,6 +8,7 @@ planned again.
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
@@ -151,7 +152,9 @@ class Sequences:
         out, back = self._copier.out - self._work[0], self._copier.back - self._work[1]
         known.work = (out, back) if out.seconds and back.seconds else known.work
         known.profile = profile
-        known.schedule = self._plans(profile, *known.work, 0)
+        # With other times the heuristics may find nothing; the plan that there is stays then.
+        with suppress(OverBudgetError):
+            known.schedule = self._plans(profile, *known.work, 0)
 
     def measured(self, forward: Forward, measured: Journal) -> None:
         """A planned pass that was measured is over."""
