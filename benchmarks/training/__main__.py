@@ -125,7 +125,8 @@ def markdown(rows: list[dict[str, str]]) -> str:
         mine = [row for row in rows if row["model"] == model]
         lines += [
             f"## {model}, batch of {mine[0]['batch']}",
-            "| | s a step | of plain | predicted s | activations | of plain | resident | of plain |",
+            "| | s a step | of plain | predicted s | activations | of plain | resident "
+            "| of plain |",
             "|---|--:|--:|--:|--:|--:|--:|--:|",
             *map(_line, mine),
             "",
@@ -161,10 +162,7 @@ def main() -> None:
     for chosen in MODELS:
         if told.models and chosen.name not in told.models:
             continue
-        rows = [
-            {k: "" if v is None else str(v) for k, v in asdict(row).items()}
-            for row in measure(chosen, data)
-        ]
+        rows = [_as_text(row) for row in measure(chosen, data)]
         rows += [row for row in _written(folder) if row["model"] != chosen.name]
         rows.sort(key=lambda row: [m.name for m in MODELS].index(row["model"]))
         table = io.StringIO()
@@ -174,6 +172,10 @@ def main() -> None:
         write_atomically(folder / "training.csv", table.getvalue().encode())
         write_atomically(folder / "training.md", markdown(rows).encode())
         write_atomically(folder / "machine.json", to_json(machine))
+
+
+def _as_text(row: Row) -> dict[str, str]:
+    return {name: "" if value is None else str(value) for name, value in asdict(row).items()}
 
 
 def _written(folder: Path) -> list[dict[str, str]]:
