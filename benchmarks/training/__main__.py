@@ -62,6 +62,8 @@ def measure(chosen: Model, data: dict[str, Path | None]) -> Iterator[Row]:
     """All ways to train one model."""
     trainings = {name: trained_by(name, chosen, data) for name in RIVALS}
     peaks = {name: t.peak_bytes() for name, t in trainings.items()}
+    for training in trainings.values():
+        training.rest()
     names = {b: b for b in BUDGETS}
     share = 100 * peaks["checkpoint"] / peaks["plain"]
     names["at checkpoint's peak"] = f"{share:.4f}%"
@@ -71,12 +73,14 @@ def measure(chosen: Model, data: dict[str, Path | None]) -> Iterator[Row]:
         trainings[name] = trained_by(method, chosen, data)
         try:
             trainings[name].step()
+            trainings[name].rest()
         except OverBudgetError as error:
             print(f"{chosen.name}, {name}: {error}")
             del trainings[name], names[name]
     for _ in range(PROFILED_STEPS - 1 + TIMED_STEPS):
         for training in trainings.values():
             training.step()
+            training.rest()
     resident = {n: resident_bytes(chosen.name, names.get(n, n), data) for n in trainings}
     plain = trainings["plain"]
     for name, training in trainings.items():

@@ -52,7 +52,7 @@ class Training:
     def __init__(self, chosen: Model, data: dict[str, Path | None]) -> None:
         made = workload(chosen.name, chosen.tokens)
         self.model = made.model()
-        self._optimizer = made.trainer(self.model)
+        self._optimizer = made.optimizer(self.model)  # no state: many trainings are in memory
         self._loss = made.compute_loss(self.model)
         self._batches = made.data(data[made.source], 0)
         self._size, self._steps = chosen.batch, 0
@@ -95,6 +95,10 @@ class Training:
             self.step()
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
         return meter.peak_bytes(gradients)
+
+    def rest(self) -> None:
+        """Let others have the memory of the gradients until the next step."""
+        self._optimizer.zero_grad()
 
 
 def _checkpoint(block: nn.Module) -> None:
