@@ -82,6 +82,7 @@ def _session(model: nn.Module, *actions: str) -> Forced:
     session = Forced(model, *(actions or ALL))
     for _ in range(2):
         _step(session, model).backward()
+        _gradients(model)
     return session
 
 
@@ -155,6 +156,7 @@ def test_an_input_changed_before_backward_raises_an_error_where_a_replay_needs_i
                 loss.backward()
         else:
             loss.backward()
+            scale.grad = None
 
 
 def test_backward_twice_with_retained_graph_gives_the_same_gradients(model: nn.Module) -> None:

@@ -69,7 +69,7 @@ class _Module(lightning.LightningModule):
 def _lightning(folder: Path, callbacks: list[object]) -> list[torch.Tensor]:
     torch.manual_seed(0)
     module = _Module()
-    data = torch.utils.data.TensorDataset(torch.randn(64, 32))
+    data = torch.utils.data.TensorDataset(torch.randn(128, 32))
     loader = torch.utils.data.DataLoader(data, batch_size=16)
     trainer = lightning.Trainer(
         max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False,

@@ -189,6 +189,7 @@ def test_a_backward_pass_of_something_else_is_not_taken_for_the_sessions() -> No
     model, other = _model(), nn.Linear(8, 8)
     session = Session(model, budget_ratio=0.6)
     for _ in range(5):
+        model.zero_grad()
         loss = _loss(model, session)
         other(torch.ones(4, 8)).sum().backward()
         loss.backward()
@@ -214,6 +215,7 @@ def test_a_model_that_raises_in_a_session_that_is_attached_trains_on() -> None:
     x, y = _batch()
     for step in range(6):
         model.fails = step in (1, 4)
+        model.zero_grad()
         with nullcontext() if not model.fails else pytest.raises(ZeroDivisionError):
             F.cross_entropy(model(x), y).backward()
         gc.collect()  # pytest keeps the traceback, and that the tensors

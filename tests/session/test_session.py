@@ -64,7 +64,7 @@ def test_a_larger_budget_is_used_and_never_exceeded(model: nn.Module) -> None:
         peak = max(_train(model, session)[2:])
         budget = session.report().budget_bytes
         assert budget is not None
-        assert peak <= budget
+        assert peak <= budget + 4  # the gradient of the loss by itself, which backward() makes
         session.close()
 
 

@@ -58,9 +58,9 @@ class Tracker(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         before = {
-            t.untyped_storage()._cdata
+            (t.untyped_storage() if isinstance(t, torch.Tensor) else t)._cdata
             for t in tree_leaves((args, kwargs or {}))
-            if isinstance(t, torch.Tensor)
+            if isinstance(t, (torch.Tensor, torch.UntypedStorage))
         }
         out = func(*args, **(kwargs or {}))
         for tensor in tree_leaves(out):

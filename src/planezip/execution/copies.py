@@ -92,9 +92,12 @@ class Copier:
         self._workers = ThreadPoolExecutor(workers, thread_name_prefix="planezip")
         self._scratch = local()
         self._lock = Lock()
+        self._closed = False
 
     def start(self, work: Callable[..., T], *args: Any) -> "Future[T]":
         """Let a worker thread do it."""
+        if self._closed:
+            raise RuntimeError("the session was closed before backward, activations and all")
         return self._workers.submit(work, *args)
 
     def make(
@@ -135,7 +138,8 @@ class Copier:
 
     def close(self) -> None:
         """End the threads when they have done what they are at."""
-        self._workers.shutdown(wait=True, cancel_futures=True)
+        self._closed = True
+        self._workers.shutdown(wait=True)
 
     def _room(self, size: int) -> Bytes:
         """Memory for a stream that this thread uses again and again."""

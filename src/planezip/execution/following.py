@@ -20,7 +20,11 @@ class Following:
 
     def __init__(self, schedules: Sequence[Schedule], tape: Tape, packs: list[Pack]) -> None:
         self._tape, self._packs = tape, packs
-        self._schedules = [s for s in schedules if s.environment == tape.environment]
+        self._schedules = [
+            s
+            for s in schedules
+            if s.environment == tape.environment and s.sequence.accumulates == tape.accumulates
+        ]
         self.schedule = self._schedules[0] if self._schedules else None
         self.left: Schedule | None = None
 

@@ -35,6 +35,7 @@ class Forward:
         schedules: what to do for the sequences of operators that are known, the likeliest first.
         may_leave: whether a tensor may be evicted where no schedule says what to do.
         journal: notes what happens when, or None.
+        accumulates: whether parameters have gradients already.
 
     Attributes:
         tape: the operators so far.
@@ -54,14 +55,18 @@ class Forward:
         schedules: Sequence[Schedule],
         may_leave: Callable[[torch.Tensor], bool],
         journal: Journal | None = None,
+        accumulates: bool = False,
     ) -> None:
-        self.tape = Tape()
+        self.tape = Tape(accumulates=accumulates)
         self.packs: list[Pack] = []
         self.journal = journal
         # No reference cycle: memory is to return without the garbage collector.
-        me = weakref.WeakMethod(self._on_op), weakref.WeakMethod(self._on_death)
+        me = [weakref.WeakMethod(m) for m in (self._on_op, self._on_death, self._pin)]
         self.recorder: Recorder | None = Recorder(
-            self.tape, lambda *op: _call(me[0], *op), lambda *death: _call(me[1], *death)
+            self.tape,
+            lambda *op: _call(me[0], *op),
+            lambda *death: _call(me[1], *death),
+            lambda *overwrite: _call(me[2], *overwrite),
         )
         self.recorder.meter = None if journal is None else journal.meter
         self.profile: Profile | None = Profile(self.tape)
@@ -98,7 +103,9 @@ class Forward:
     def keep(self, tensor: torch.Tensor) -> None:
         """Never evict what the tensor's storage holds."""
         if self.recorder is not None and is_plain(tensor):
-            self.recorder.state(tensor).fixed = True
+            state = self.recorder.state(tensor)
+            state.fixed = True
+            self._pin(state.value, tensor)
 
     def open(self) -> None:
         """The pass begins, or goes on."""
@@ -172,7 +179,7 @@ class Forward:
             memory = self.store.present(saved)
             self._note_unpack(saved, memory)
             self.store.taken_out(saved)
-            return view(memory, geometry)
+            return handle.tensor(view(memory, geometry))
 
     def _begin_backward(self) -> None:
         if not self.begun:
@@ -189,8 +196,9 @@ class Forward:
             self.profile = None
             saved.sources = schedule.sources.get(v, ())
         self.store.add(saved)
-        if action != "drop":
-            saved.memory = memory
+        saved.memory = memory
+        if action == "drop":
+            self.store.drop(saved)
         if action in ("swap", "compress"):
             self._let_leave(saved)
         return saved
@@ -247,6 +255,19 @@ class Forward:
     def _on_death(self, storage: int) -> None:
         if self.profile is not None:
             self.profile.moments.append(Moment("death", len(self.tape.ops), storage))
+
+    def _pin(self, v: int, tensor: torch.Tensor) -> None:
+        """What autograd has saved stays where it is.
+
+        Some operators fill an argument that autograd has saved just before, and count no new
+        version: what backward wants is what they write.
+        """
+        saved = self.store.get(v)
+        if saved is None:
+            return
+        saved.pin(tensor.untyped_storage())
+        if self.profile is not None:
+            self.profile.fixed.add(saved.storage)
 
     def _note_unpack(self, saved: Saved, memory: Memory) -> None:
         if self.recorder is None:

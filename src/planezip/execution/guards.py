@@ -14,6 +14,7 @@ class Environment(NamedTuple):
     default_dtype: torch.dtype
     mkldnn: bool
     deterministic: bool
+    warns_only: bool
     matmul_precision: str
 
     @classmethod
@@ -24,6 +25,7 @@ class Environment(NamedTuple):
             torch.get_default_dtype(),
             torch._C._get_mkldnn_enabled(),
             torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
             torch.get_float32_matmul_precision(),
         )
 
@@ -32,7 +34,7 @@ class Environment(NamedTuple):
         torch.set_num_threads(self.threads)
         torch.set_default_dtype(self.default_dtype)
         torch._C._set_mkldnn_enabled(self.mkldnn)
-        torch.use_deterministic_algorithms(self.deterministic)
+        torch.use_deterministic_algorithms(self.deterministic, warn_only=self.warns_only)
         torch.set_float32_matmul_precision(self.matmul_precision)
 
 

@@ -99,6 +99,7 @@ class Pool:
     Attributes:
         used_bytes, peak_bytes: chunks in use in memory, now and at most, times their size.
         spilled_bytes: chunks in use beyond the capacity.
+        closed: its memory has been given back.
     """
 
     def __init__(self, capacity_bytes: int, spill: SpillFile | None = None) -> None:
@@ -107,6 +108,7 @@ class Pool:
         if spill is not None:
             self._tiers += (_Tier(spill, 1 << 62),)
         self._lock = Lock()
+        self.closed = False
 
     def put(self, data: Bytes) -> "Record":
         """Store a copy of `data`; PoolFullError if it does not fit."""
@@ -149,6 +151,7 @@ class Pool:
 
     def close(self) -> None:
         """Give the memory back; records become unreadable."""
+        self.closed = True
         for tier in self._tiers:
             tier.backing.close()
 
@@ -200,7 +203,9 @@ class Record:
         self._pool, self._tier, self._chunks, self.nbytes = pool, tier, chunks, nbytes
 
     def read(self, out: Bytes) -> None:
-        """Copy it into the first `nbytes` of `out`."""
+        """Copy it into the first `nbytes` of `out`; RuntimeError if the pool is closed."""
+        if self._pool.closed:
+            raise RuntimeError("the session was closed before backward, activations and all")
         for i, chunk in enumerate(self._chunks):
             start = i * CHUNK_BYTES
             self._tier.backing.read(chunk, out[start : min(start + CHUNK_BYTES, self.nbytes)])

@@ -15,7 +15,7 @@ from planezip.execution.sequence import Pack
 from planezip.execution.tape import Tape, Value
 from planezip.records import Kind, Op, Phase, Storage, Trace
 
-HELD, UNPACK, ARRIVED = "planezip::held", "planezip::unpack", "planezip::arrived"
+HELD, UNPACK = "planezip::held", "planezip::unpack"
 BETWEEN = "planezip::between"
 """Stands for all the time of a pass that its operators did not take."""
 
@@ -148,11 +148,7 @@ class TraceBuilder:
     def _kind(self, first: Value) -> Kind:
         if first.storage in self._profile.gradients:
             return "parameter_gradient"
-        return "buffer" if first.external and not self._comes_late(first) else "activation"
-
-    def _comes_late(self, first: Value) -> bool:
-        """Whether backward meets it first, such as the gradient that backward begins with."""
-        return first.external and first.met >= self._profile.forward_end
+        return "buffer" if first.external else "activation"
 
     def _phase(self, index: int) -> Phase:
         return "forward" if index < self._profile.forward_end else "backward"
@@ -160,9 +156,6 @@ class TraceBuilder:
     def _operator(self, index: int, touched: dict[int, int]) -> None:
         op = self._profile.tape.ops[index]
         made = [self._values[v] for v in op.made]
-        for v in op.reads:
-            if self._values[v].met == index and self._comes_late(self._values[v]):
-                self._pseudo_operator(ARRIVED, "backward", (), (self._values[v].storage,))
         reads = tuple(dict.fromkeys(self._values[v].storage for v in op.reads))
         writes = tuple(dict.fromkeys(v.storage for v in made))
         touched.update(dict.fromkeys((*reads, *writes), index))

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from torch._ops import OpOverload
+from torch._ops import HigherOrderOperator, OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from planezip.execution.geometry import geometry_of
@@ -32,6 +32,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         tape: what to write.
         on_op: called after every operator with its index and its duration in seconds.
         on_death: called with the number of a storage whose memory is gone.
+        on_overwrite: called with a value that an operator has overwritten, and the tensor.
 
     Attributes:
         table: the storages met.
@@ -42,7 +43,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """
 
     def __init__(
-        self, tape: Tape, on_op: OnOp, on_death: Callable[[int], None] | None = None
+        self,
+        tape: Tape,
+        on_op: OnOp,
+        on_death: Callable[[int], None] | None = None,
+        on_overwrite: Callable[[int, torch.Tensor], None] | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.tape = tape
@@ -51,8 +56,15 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.stopwatch = Stopwatch()
         self.verifies = False
         self.meter: Meter | None = None
-        self._on_op = on_op
+        self._on_op, self._on_overwrite = on_op, on_overwrite
         self._latest_environment = tape.environment
+
+    supports_higher_order_operators = True
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Compiled submodules run compiled; what they save comes from outside for this mode."""
+        return True
 
     def __torch_dispatch__(
         self,
@@ -62,6 +74,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, HigherOrderOperator):
+            return func(*args, **kwargs)
         if self.paused or func.namespace in _NOT_OPERATORS:
             return self._metered(func, func(*args, **kwargs))
         if not all(kind in _PLAIN for kind in types):
@@ -70,9 +84,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if schema.is_view:
             return func(*args, **kwargs)
         if schema.changes_storage:
+            out = func(*args, **kwargs)
             for tensor in tensors_in((*args, *kwargs.values())):
-                self.state(tensor).fixed = True
-            return func(*args, **kwargs)
+                self._lose_track(tensor)
+            return out
         return self._record(func, schema, args, kwargs)
 
     @contextmanager
@@ -96,13 +111,25 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             nbytes = tensor.untyped_storage().nbytes()
             value = self.tape.new_value(self.table.count, nbytes, -1)
             value.external = True
-            value.original = tensor
+            value.original = _without_graph(tensor)
             value.version = tensor._version
             value.weight = isinstance(tensor, torch.nn.Parameter) or isinstance(
                 tensor._base, torch.nn.Parameter
             )
             state = self.table.enter(tensor, value.index, external=True)
         return state
+
+    def _lose_track(self, tensor: torch.Tensor) -> None:
+        """The tensor's shape, or its storage, was changed in place: nothing is known of it now."""
+        if not is_plain(tensor):
+            return
+        state = self.state(tensor)
+        state.fixed = True
+        before = self.tape.values[state.value]
+        before.superseded = True
+        value = self.tape.new_value(state.number, tensor.untyped_storage().nbytes(), -1)
+        value.repeatable = False
+        state.value = value.index
 
     def _record(
         self,
@@ -136,9 +163,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs: dict[str, Any],
     ) -> TapeOp:
         statistics = schema.statistics(args)
+        copied = schema.read_statistics(args)
         op = TapeOp(
             func,
-            tuple(None if i in statistics else self._freeze(a) for i, a in enumerate(args)),
+            tuple(
+                None if i in statistics else self._freeze(a.clone() if i in copied else a)
+                for i, a in enumerate(args)
+            ),
             {name: self._freeze(value) for name, value in kwargs.items()},
             grad_enabled=torch.is_grad_enabled(),
             environment=self._environment(),
@@ -146,7 +177,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         operands = operands_in((*op.args, *op.kwargs.values()))
         op.reads = tuple(dict.fromkeys(o.value for o in operands))
         if schema.random:
-            op.generator_state = generator_of(kwargs).get_state()
+            op.generator_state = generator_of(args, kwargs).get_state()
         return op
 
     def _environment(self) -> Environment:
@@ -213,6 +244,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         values = [self.tape.values[v] for v in op.reads]
         if any(value.external and value.producer >= 0 for value in values):
             return False  # a buffer that this pass has written may be written again
+        if any(value.producer < 0 and not value.external for value in values):
+            return False  # its memory was changed in place
         return schema.overwrites or all(value.defined for value in values)
 
     def _overwrite(
@@ -226,12 +259,30 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         value.repeatable = repeatable and not state.external
         value.defined = before.defined or (schema.overwrites and covers_storage(tensor))
         state.value = value.index
+        if self._on_overwrite is not None:
+            self._on_overwrite(before.index, tensor)
         return Operand(before.index, geometry_of(tensor)), value.index
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is strided, of torch's own class, and over a storage of its own."""
-    return type(tensor) in _PLAIN and tensor.layout is torch.strided and not tensor.is_nested
+    """Whether a tensor is strided, of torch's own class, with a storage and a version counter."""
+    return (
+        type(tensor) in _PLAIN
+        and tensor.layout is torch.strided
+        and not tensor.is_nested
+        and not tensor.is_inference()
+    )
+
+
+def _without_graph(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor without what computed it, which may hold what holds the tape; its version counter
+    is shared, as below autograd it would not be by itself."""
+    if tensor.grad_fn is None:
+        return tensor
+    included = torch._C._dispatch_tls_local_include_set()
+    excluded = torch._C.DispatchKeySet(torch._C.DispatchKey.Python)
+    with torch._C._ForceDispatchKeyGuard(included, excluded), torch.no_grad():
+        return tensor.detach()
 
 
 def covers_storage(tensor: torch.Tensor) -> bool:

@@ -143,7 +143,7 @@ def copied(memory: Memory) -> Memory:
 def _call(op: TapeOp, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """As the operator ran in forward: below autograd and autocast, with its grad mode and random
     numbers."""
-    generator = generator_of(kwargs)
+    generator = generator_of(args, kwargs)
     found = generator.get_state() if op.generator_state is not None else None
     try:
         if op.generator_state is not None:

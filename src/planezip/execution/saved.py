@@ -126,6 +126,11 @@ class Saved:
         if self.copy is not None or self.action == "drop":
             self.memory = None
 
+    def pin(self, memory: Memory) -> None:
+        """Hold this memory, whatever becomes of its contents; nothing else of the value counts."""
+        self.settle()
+        self.action, self.memory, self.copy = "keep", memory, None
+
     def forget(self) -> None:
         """Give up everything."""
         leaving, self._leaving = self._leaving, None

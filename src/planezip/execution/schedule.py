@@ -96,6 +96,7 @@ def sequence_of(profile: Profile) -> Sequence:
             for value in profile.tape.values
             if not value.repeatable and value.producer < profile.forward_end
         ),
+        profile.tape.accumulates,
     )
 
 

@@ -1,6 +1,6 @@
 """What an operator's schema says of a call: which arguments it writes, whether it may run again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -54,6 +54,13 @@ class Schema:
         """Positions of the running statistics that a call updates, which no replay may."""
         return _STATISTICS if self.batch_norm and args[_TRAINS] else ()
 
+    def read_statistics(self, args: tuple[Any, ...]) -> tuple[int, ...]:
+        """Positions of the running statistics that a call reads. They are changed without a new
+        version, so that a replay would not notice; they are small."""
+        if not self.batch_norm or args[_TRAINS]:
+            return ()
+        return tuple(i for i in _STATISTICS if args[i] is not None)
+
 
 @cache
 def schema_of(func: OpOverload[..., Any]) -> Schema:
@@ -89,7 +96,7 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
             yield from tensors_in(item)
 
 
-def generator_of(kwargs: dict[str, Any]) -> torch.Generator:
+def generator_of(args: Iterable[Any], kwargs: dict[str, Any]) -> torch.Generator:
     """The random generator that an operator called with these draws from."""
-    given = kwargs.get("generator")
-    return torch.default_generator if given is None else given
+    given = (a for a in (*args, *kwargs.values()) if isinstance(a, torch.Generator))
+    return next(given, torch.default_generator)

@@ -29,16 +29,19 @@ class Sequence:
 
     Attributes:
         unrepeatable: values that no replay may compute.
+        accumulates: as of its tape; the memory of backward depends on it.
     """
 
     ops: tuple[TapeOp, ...]
     packs: tuple[Pack, ...]
     unrepeatable: frozenset[int] = frozenset()
+    accumulates: bool = False
 
     def is_like(self, other: "Sequence") -> bool:
         """Whether the other pass is like this one, from the first operator to the last."""
         return (
-            len(self.ops) == len(other.ops)
+            self.accumulates == other.accumulates
+            and len(self.ops) == len(other.ops)
             and len(self.packs) == len(other.packs)
             and all(map(self.has_op, range(len(self.ops)), other.ops))
             and all(map(self.has_pack, range(len(self.packs)), other.packs))

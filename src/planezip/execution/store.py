@@ -18,7 +18,8 @@ class Store:
         stays: whether a dropped value that a replay recomputes on its way stays for its own use.
 
     Attributes:
-        waiting: how many of them autograd holds and has not taken out yet.
+        held: how many of them autograd holds.
+        waiting: how many of these it has not taken out yet.
         overflowed: the pool did not take everything.
     """
 
@@ -28,8 +29,9 @@ class Store:
         self._tape, self._copier, self._journal, self._stays = tape, copier, journal, stays
         self._saved: dict[int, Saved] = {}
         self._pins: Counter[int] = Counter()
+        self._dropped_with: defaultdict[int, list[Saved]] = defaultdict(list)
         self._stay_until: defaultdict[int, list[Saved]] = defaultdict(list)
-        self.waiting = 0
+        self.waiting = self.held = 0
         self.overflowed = False
 
     def get(self, v: int) -> Saved | None:
@@ -45,6 +47,16 @@ class Store:
         self._saved[saved.value] = saved
         for source in saved.sources:
             self._pins[source] += 1
+        for waiting in self._dropped_with.pop(saved.value, ()):
+            self.drop(waiting)
+
+    def drop(self, saved: Saved) -> None:
+        """Give up a value's memory as soon as all is saved that its replay starts from."""
+        missing = next((s for s in saved.sources if s not in self._saved), None)
+        if missing is None:
+            saved.rest()
+        else:
+            self._dropped_with[missing].append(saved)
 
     def leave(self, saved: Saved, stay_until: int) -> None:
         """Let a value leave, at once or after an operator that is still to come."""
@@ -70,10 +82,11 @@ class Store:
         """Wait until everything that leaves has left."""
         for index in list(self._stay_until):
             self.op_over(index)
-        self.settle(self._saved)
+        self.settle(list(self._saved))
 
     def hold(self, saved: Saved) -> None:
         """Autograd holds one handle more of a value."""
+        self.held += saved.handles == 0
         self.waiting += saved.waiting == 0
         saved.handles += 1
         saved.waiting += 1
@@ -90,6 +103,7 @@ class Store:
         saved.handles -= 1
         if saved.handles:
             return
+        self.held -= 1
         self.waiting -= saved.waiting > 0
         for source in saved.sources:
             self._pins[source] -= 1
@@ -125,6 +139,7 @@ class Store:
     def _let_go(self, saved: Saved) -> None:
         if not saved.handles and not self._pins[saved.value]:
             saved.forget()
+            self._saved.pop(saved.value, None)  # autograd may save it once more
 
     def _on_op(self, storage: int) -> Callable[[int, float], None]:
         journal = self._journal

@@ -61,7 +61,6 @@ class Value:
         defined: its contents are the same every time; those of `empty` are not.
         original: for an external value, a tensor that keeps the storage and its version counter.
         version: that counter when the forward pass read it first.
-        met: number of operators before it came up.
         superseded: its storage has been written since.
         weight: parameters alone decide it: a transposed or cast copy of one.
     """
@@ -75,7 +74,6 @@ class Value:
     defined: bool = True
     original: torch.Tensor | None = None
     version: int = 0
-    met: int = 0
     superseded: bool = False
     weight: bool = False
 
@@ -116,14 +114,17 @@ class Tape:
 
     Attributes:
         environment: the settings under which it began.
+        accumulates: parameters have gradients when it begins, so that its own are temporaries that
+            are added to them.
     """
 
     ops: list[TapeOp] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     environment: Environment = field(default_factory=Environment.now)
+    accumulates: bool = False
 
     def new_value(self, storage: int, nbytes: int, producer: int) -> Value:
         """Append a value."""
-        value = Value(len(self.values), storage, nbytes, producer, met=len(self.ops))
+        value = Value(len(self.values), storage, nbytes, producer)
         self.values.append(value)
         return value

@@ -182,8 +182,9 @@ def smallest_budget(
 
     def fits(budget_bytes: int) -> bool:
         return any(
-            build_plan(planner, recipe, budget_bytes, used, simulate)
-            for recipe in _quickest_recipes(planner, chosen, used)
+            build_plan(one, recipe, budget_bytes, used, simulate)
+            for one in planner.alternatives
+            for recipe in _quickest_recipes(one, chosen, used)
         )
 
     low, high = 0, planner.problem.peak_bytes

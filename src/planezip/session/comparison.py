@@ -114,11 +114,12 @@ def _train(training: Training, session: Session | None, steps: int, on_step: OnS
             loss = _step(training, session, step)
         run.seconds.append(perf_counter() - start)
         if last:
-            run.state["gradients"] = [t.clone() for t in gradients]
+            run.state["gradients"] = [t.clone() for t in gradients if not t.is_sparse]
         training.optimizer.step()
         run.losses.append(float(loss))
         if on_step:
             on_step("plain" if session is None else "session", step, run.losses[-1])
+    run.state = {"losses": [torch.tensor(run.losses, dtype=torch.float64)], **run.state}
     run.state |= _state(training)
     return run
 

@@ -1,5 +1,6 @@
 """The forward passes that a thread is in, and what may be said about them from inside."""
 
+from collections.abc import Callable
 from threading import local
 from typing import Any
 
@@ -42,6 +43,20 @@ def leave_alone(module: torch.nn.Module) -> list[Any]:
                 entered[0].left_alone += by
 
     return [
-        module.register_forward_pre_hook(lambda *_: change(1)),
-        module.register_forward_hook(lambda *_: change(-1), always_call=True),
+        module.register_forward_pre_hook(Hook(lambda *_: change(1))),
+        module.register_forward_hook(Hook(lambda *_: change(-1)), always_call=True),
     ]
+
+
+class Hook:
+    """A hook of a module; copies of the module, and pickled ones, have none that does anything."""
+
+    def __init__(self, call: Callable[..., None] | None = None) -> None:
+        self._call = call
+
+    def __call__(self, *arguments: Any) -> None:
+        if self._call is not None:
+            self._call(*arguments)
+
+    def __reduce__(self) -> tuple[type["Hook"], tuple[()]]:
+        return Hook, ()

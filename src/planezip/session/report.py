@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from planezip.execution.copies import Copier
 from planezip.execution.pool import Pool
 from planezip.session.planning import Limits
 from planezip.session.sequences import Sequences
-from planezip.units import format_bytes
+from planezip.units import counted, format_bytes
 
 
 @dataclass(frozen=True)
@@ -50,17 +51,20 @@ class SessionReport:
     def __str__(self) -> str:
         passes = ", ".join(f"{count} {kind}" for kind, count in sorted(self.passes.items()))
         lines = [f"passes      {passes or 'none'}"]
-        if self.budget_bytes is not None:
+        if self.plain_peak_bytes is None and self.budget_bytes is not None:
+            size = _size(self.budget_bytes)
+            lines.append(f"budget      {size} of activation memory, no plan yet")
+        elif self.budget_bytes is not None:
             lines += [
                 f"budget      {_size(self.budget_bytes)} of {_size(self.plain_peak_bytes)} "
                 "activation memory without eviction",
                 f"peak        {_size(self.planned_peak_bytes)} planned, "
                 f"{_size(self.measured_peak_bytes)} measured",
-                f"time        {_time(self.predicted_s)} a step predicted, "
-                f"{_time(self.measured_s)} measured, forward and backward",
+                f"time        forward and backward {_time(self.predicted_s)} predicted, "
+                f"{_time(self.measured_s)} measured",
             ]
             lines += [
-                f"{action:<11} {count} saved activations, {_size(size)}"
+                f"{action:<11} {counted(count, 'saved activation')}, {_size(size)}"
                 for action, (count, size) in self.actions.items()
                 if count
             ]
@@ -92,7 +96,7 @@ def report_of(
     """The report of a session from its parts."""
     latest = sequences.known[0] if sequences.known else None
     schedule = latest.schedule if latest else None
-    tensors = (*model.parameters(), *model.buffers())
+    tensors = [t for t in (*model.parameters(), *model.buffers()) if not is_lazy(t)]
     outside = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in tensors}
     plain_bytes = schedule.plain_peak_bytes if schedule else None
     return SessionReport(

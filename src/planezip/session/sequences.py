@@ -31,6 +31,7 @@ Plans = Callable[[Profile, Work, Work, int], Schedule]
 PATIENCE, LONGEST_PATIENCE = 2, 16
 ATTEMPTS = 2  # passes without a plan, waiting for a sequence to be timed
 REPLANS = 3
+MOST = 63  # sequences, the latest ones; each new pass may have to be held against all of them
 
 
 @dataclass(slots=True, eq=False)
@@ -138,6 +139,7 @@ class Sequences:
         except OverBudgetError as error:
             self.refused = error
             raise
+        del self.known[MOST:]
         self.known.insert(0, Known(profile, sequence, schedule, work, timed=bool(self.known)))
 
     def _time(self, known: Known, profile: Profile) -> None:

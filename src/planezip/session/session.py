@@ -23,8 +23,8 @@ from planezip.execution.pool import DEFAULT_CAPACITY_BYTES, Pool, SpillFile
 from planezip.execution.profile import Profile
 from planezip.execution.recorder import Recorder
 from planezip.execution.schedule import Schedule
+from planezip.session.entered import Hook, passes
 from planezip.session.entered import leave_alone as leave_alone_hooks
-from planezip.session.entered import passes
 from planezip.session.options import Size, check, size_bytes
 from planezip.session.planning import Limits, Rates, schedule_for
 from planezip.session.report import SessionReport, report_of
@@ -67,12 +67,14 @@ class Session:
         host_pool: Size = DEFAULT_CAPACITY_BYTES,
         spill: str | None = None,
         min_bytes: Size = 16384,
-        leave_alone: Iterable[torch.nn.Module] = (),
+        leave_alone: torch.nn.Module | Iterable[torch.nn.Module] = (),
         recompute: bool = True,
         workers: int = 1,
         enabled: bool = True,
     ) -> None:
         check(model, budget, budget_ratio, workers)
+        if isinstance(leave_alone, torch.nn.Module):
+            leave_alone = [leave_alone]
         self._model = model
         self._min_bytes = size_bytes(min_bytes)
         self.enabled = enabled
@@ -86,6 +88,7 @@ class Session:
         )
         self._copier = Copier(self._pool, workers)
         self._sequences = Sequences(self._schedule, self._limits.budget, self._copier)
+        self._closed = False
         self._passes: Counter[str] = Counter()
         # Per thread, the pass that was entered last, which lives as long as autograd holds
         # something of it, and what watches for its backward pass.
@@ -98,19 +101,22 @@ class Session:
         Raises:
             OverBudgetError: no plan fits, as the end of the first pass has shown already.
         """
-        if not self.enabled or not torch.is_grad_enabled():
+        inside = any(entered is not None and entered[-1] is self for entered in passes())
+        if inside or not self.enabled or not torch.is_grad_enabled():
             passes().append(None)
             return self
+        if self._closed:
+            raise InputError("the session is closed; make a new one")
         if self._sequences.refused is not None:
             raise self._sequences.refused
         forward = self._unfinished() or self._begin_pass()
         recorder = forward.recorder
         assert recorder is not None
         hooks = saved_tensors_hooks(forward.pack, _unpack)
-        recorder.__enter__()  # type: ignore[no-untyped-call]
         hooks.__enter__()
+        recorder.__enter__()  # type: ignore[no-untyped-call]
         forward.open()
-        passes().append((forward, recorder, hooks, perf_counter()))
+        passes().append((forward, recorder, hooks, perf_counter(), self))
         return self
 
     def __exit__(
@@ -123,34 +129,38 @@ class Session:
         entered = passes().pop()
         if entered is None:
             return
-        forward, recorder, hooks, start_s = entered
-        hooks.__exit__(kind, error, traceback)
+        forward, recorder, hooks, start_s, _ = entered
         recorder.__exit__(kind, error, traceback)
+        hooks.__exit__(kind, error, traceback)
         forward.close()
         forward.seconds += perf_counter() - start_s
         if error is not None or forward.begun:
             self._latest.forward = _no_forward
             forward.abandon()
+            if error is None:
+                self._passes["unplanned, since backward began inside"] += 1
             return
         self._sequences.forward_over(forward)
         self._count(forward)
         self._watch(forward)
 
-    def attach(self) -> None:
+    def attach(self) -> "Session":
         """Be around every forward pass of the model from now on, until `close`.
 
         For programs that call the model themselves, such as frameworks.
         """
         self._hooks += [
-            self._model.register_forward_pre_hook(lambda *_: self._begin(), prepend=True),
-            self._model.register_forward_hook(lambda *_: self._end(), always_call=True),
+            self._model.register_forward_pre_hook(Hook(self._begin), prepend=True),
+            self._model.register_forward_hook(Hook(self._end), always_call=True),
         ]
+        return self
 
-    def _begin(self) -> None:
+    def _begin(self, *_: Any) -> None:
         self.__enter__()
 
-    def _end(self) -> None:
-        self.__exit__(*sys.exc_info())  # torch calls the hook while it handles the model's error
+    def _end(self, module: torch.nn.Module, arguments: Any, result: Any) -> None:
+        # Where the model raises, torch calls the hook without a result and handles the error then.
+        self.__exit__(*(sys.exc_info() if result is None else (None, None, None)))
 
     def report(self) -> SessionReport:
         """What happened so far."""
@@ -172,11 +182,18 @@ class Session:
 
     def close(self) -> None:
         """End the worker threads and give the pool back; backward passes must be over."""
+        self._closed = True
+        self._leave_interrupted()
         self._forget_watch()
         for hook in self._hooks:
             hook.remove()
         self._copier.close()
         self._pool.close()
+
+    def _leave_interrupted(self) -> None:
+        """Leave passes of attached models that nobody ended: torch calls no hook on Ctrl-C."""
+        while any(entered is not None and entered[-1] is self for entered in passes()):
+            self.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
 
     def _entered_last(self) -> Forward | None:
         found: Forward | None = getattr(self._latest, "forward", _no_forward)()
@@ -196,7 +213,8 @@ class Session:
             self._iteration_over(before)
         mode = self._sequences.mode()
         schedules, journal = self._sequences.begin(mode)
-        forward = Forward(self._copier, schedules, self._may_leave, journal)
+        accumulates = any(p.grad is not None for p in self._model.parameters())
+        forward = Forward(self._copier, schedules, self._may_leave, journal, accumulates)
         assert forward.recorder is not None
         forward.recorder.verifies = mode == "verify"
         self._latest.forward = weakref.ref(forward)
@@ -205,11 +223,13 @@ class Session:
     def _watch(self, forward: Forward) -> None:
         """Be around the next backward pass."""
         self._forget_watch()
-        reference = weakref.ref(forward)
+        me, reference = weakref.ref(self), weakref.ref(forward)
 
         def around() -> Any:
-            living = reference()
-            return nullcontext() if living is None else self._around_backward(living)
+            session, living = me(), reference()
+            if session is None or living is None:
+                return nullcontext()
+            return session._around_backward(living)
 
         self._latest.around = around
         watch_next_backward(around)
@@ -232,9 +252,12 @@ class Session:
             with recorder, _running(recorder):
                 yield
         forward.seconds += perf_counter() - start_s
-        forward.backward_over(p.grad for p in self._model.parameters() if p.grad is not None)
-        if forward.store.waiting:
-            self._watch(forward)  # some of the graph is still there, and may be used yet
+        forward.backward_over(_gradients(self._model))
+        # Some of the graph may still be there, and used yet. A plan is made from what is used once;
+        # what a retained graph takes as well is measured.
+        measures = forward.journal is not None
+        if forward.store.held if measures else forward.store.waiting:
+            self._watch(forward)
         else:
             self._iteration_over(forward)
 
@@ -283,6 +306,18 @@ def _running(recorder: Recorder) -> Iterator[None]:
 
 def _no_forward() -> None:
     """In the place of a weak reference."""
+
+
+def _gradients(model: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """The tensors with memory that hold gradients of a model's parameters."""
+    for parameter in model.parameters():
+        gradient = parameter.grad
+        if gradient is None:
+            continue
+        if gradient.is_sparse:
+            yield from (gradient._indices(), gradient._values())
+        elif gradient.layout is torch.strided:
+            yield getattr(gradient, "_local_tensor", gradient)  # that of a sharded one
 
 
 def _unpack(handle: Handle) -> torch.Tensor:
