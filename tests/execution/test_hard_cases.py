@@ -25,7 +25,7 @@ def actions(request: pytest.FixtureRequest) -> tuple[str, ...]:
 
 def _linear(
     compute: Callable[[torch.Tensor], torch.Tensor],
-) -> Callable[[], tuple[nn.Module, Loss]]:  # noqa: E501
+) -> Callable[[], tuple[nn.Module, Loss]]:
     def make() -> tuple[nn.Module, Loss]:
         model = nn.Linear(32, 32)
         x = torch.randn(3, 16, 32)
