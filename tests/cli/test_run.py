@@ -57,7 +57,7 @@ def test_the_timeline_shows_what_was_measured_beside_what_was_predicted(
 ) -> None:
     path = tmp_path / "timeline.json"
     result = CliRunner().invoke(
-        main, ["run", file, "--budget", "70%", "--steps", "5", "--perfetto", str(path)]
+        main, ["run", file, "--budget", "90%", "--steps", "5", "--perfetto", str(path)]
     )
     assert result.exit_code == 0, result.output
     rows = json.loads(path.read_text())["traceEvents"]

@@ -267,16 +267,17 @@ class Session:
         if not forward.begun:
             return
         profile, journal, verified = forward.profile, forward.journal, forward.verified
+        recorder = forward.recorder
+        forward.abandon()
         if forward.schedule is not None:
             if journal is None:
                 self._sequences.ran(forward, forward.seconds)
             else:
                 self._sequences.measured(forward, journal)
-        elif profile is not None and forward.recorder is not None:
-            profile.finish(forward.recorder)
+        elif profile is not None and recorder is not None:
+            profile.finish(recorder)
             self._pool.shrink()  # plans swap less than passes without one
             self._sequences.profiled(profile, verified)
-        forward.abandon()
 
     def _schedule(self, profile: Profile, out: Work, back: Work, excess_bytes: int) -> Schedule:
         name = type(self._model).__name__
