@@ -10,33 +10,16 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from execution.training import WAYS, Forced, check, same_bits
+from execution.training import WAYS, Forced, check, linear, same_bits
 from planezip import InputError, Session, keep
 from session.tracker import Tracker
 
 Loss = Callable[[int], torch.Tensor]
 
 
-@pytest.fixture(params=WAYS.values(), ids=WAYS)
-def actions(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    chosen: tuple[str, ...] = request.param
-    return chosen
-
-
-def _linear(
-    compute: Callable[[torch.Tensor], torch.Tensor],
-) -> Callable[[], tuple[nn.Module, Loss]]:
-    def make() -> tuple[nn.Module, Loss]:
-        model = nn.Linear(32, 32)
-        x = torch.randn(3, 16, 32)
-        return model, lambda step: compute(model(x[step])).square().mean()
-
-    return make
-
-
 def test_an_argument_that_is_filled_after_it_was_saved(actions: tuple[str, ...]) -> None:
     rrelu = nn.RReLU()
-    check(_linear(lambda h: rrelu(h.sin()).exp()), actions)
+    check(linear(lambda h: rrelu(h.sin()).exp()), actions)
 
 
 def test_a_result_that_is_thrown_away_and_what_it_saved(actions: tuple[str, ...]) -> None:
@@ -45,7 +28,7 @@ def test_a_result_that_is_thrown_away_and_what_it_saved(actions: tuple[str, ...]
         y.sin()  # saves y, and lets go of it
         return y.cos() * y
 
-    check(_linear(compute), actions)
+    check(linear(compute), actions)
 
 
 def test_packed_sequences(actions: tuple[str, ...]) -> None:
@@ -79,7 +62,7 @@ def test_data_that_is_written_behind_autograds_back_inside_the_pass(
         z.data.mul_(0.5)
         return z + y.sin()
 
-    check(_linear(compute), actions)
+    check(linear(compute), actions)
 
 
 def test_storage_that_is_resized(actions: tuple[str, ...]) -> None:
@@ -89,7 +72,7 @@ def test_storage_that_is_resized(actions: tuple[str, ...]) -> None:
         y.fill_(0.5)
         return (h + y).exp().sigmoid().tanh() * (y + 1).sin()
 
-    check(_linear(compute), actions)
+    check(linear(compute), actions)
 
 
 def test_batch_norm_in_evaluation_whose_statistics_change_before_backward() -> None:
@@ -219,7 +202,7 @@ def test_sparse_gradients_are_those_of_plain_training() -> None:
 def test_inference_tensors_pass_through(actions: tuple[str, ...]) -> None:
     with torch.inference_mode():
         z = torch.rand(16, 32)
-    check(_linear(lambda h: (h.sin() + z).exp() * z.clone()), actions)
+    check(linear(lambda h: (h.sin() + z).exp() * z.clone()), actions)
 
 
 def test_higher_order_operators_pass_through() -> None:

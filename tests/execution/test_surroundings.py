@@ -2,35 +2,17 @@
 
 from collections.abc import Callable
 
-import pytest
 import torch
 from torch import nn
 
-from execution.training import WAYS, Forced, check, same_bits
+from execution.training import WAYS, Forced, check, linear, same_bits
 
 Loss = Callable[[int], torch.Tensor]
 
 
-@pytest.fixture(params=WAYS.values(), ids=WAYS)
-def actions(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    chosen: tuple[str, ...] = request.param
-    return chosen
-
-
-def _linear(
-    compute: Callable[[torch.Tensor], torch.Tensor],
-) -> Callable[[], tuple[nn.Module, Loss]]:
-    def make() -> tuple[nn.Module, Loss]:
-        model = nn.Linear(32, 32)
-        x = torch.randn(3, 16, 32)
-        return model, lambda step: compute(model(x[step])).square().mean()
-
-    return make
-
-
 def test_dropout_that_is_recomputed_draws_the_same_mask(actions: tuple[str, ...]) -> None:
     drop = nn.Dropout(0.3)
-    check(_linear(lambda h: drop(drop(h.sin()).exp()).cos()), actions)
+    check(linear(lambda h: drop(drop(h.sin()).exp()).cos()), actions)
 
 
 def test_a_generator_of_ones_own_is_left_as_plain_training_leaves_it(
@@ -68,7 +50,7 @@ def test_autocast_is_that_of_the_forward_pass(actions: tuple[str, ...]) -> None:
                 z = (h.cos() @ h.t()).exp().clamp(max=9)
         return y.float() + z
 
-    check(_linear(compute), actions)
+    check(linear(compute), actions)
 
 
 def test_backward_under_other_settings_than_forward_gives_the_same_bits() -> None:
@@ -104,7 +86,7 @@ def test_the_default_dtype_is_that_of_the_forward_pass() -> None:
         return (h.sin() * torch.ones(32)).exp() * torch.arange(0, 1, 1 / 32)
 
     def make() -> tuple[nn.Module, Loss]:
-        model, loss = _linear(compute)()
+        model, loss = linear(compute)()
 
         def with_doubles(step: int) -> torch.Tensor:
             torch.set_default_dtype(torch.float64)
@@ -125,7 +107,7 @@ def test_grad_mode_is_that_of_the_forward_pass(actions: tuple[str, ...]) -> None
             scale = h.sin().exp()
         return (h.cos() * scale).exp()
 
-    check(_linear(compute), actions)
+    check(linear(compute), actions)
 
 
 def test_statistics_and_counters_are_advanced_once(actions: tuple[str, ...]) -> None:
@@ -162,7 +144,7 @@ def test_the_payload_of_nan_survives(actions: tuple[str, ...]) -> None:
         bits = (noisy.detach().clone().view(torch.int32) | 0x12345).view(torch.float32)
         return torch.nan_to_num(h * bits.cos()) + torch.nan_to_num(noisy.exp())
 
-    check(_linear(compute), actions)
+    check(linear(compute), actions)
 
 
 def test_save_on_cpu_around_the_session_is_not_in_its_way() -> None:
@@ -196,7 +178,7 @@ _scaled.register_autograd(
 
 
 def test_operators_that_are_not_torchs_own_are_never_repeated(actions: tuple[str, ...]) -> None:
-    check(_linear(lambda h: _scaled(h.sin(), 1.5).exp().cos()), actions)
+    check(linear(lambda h: _scaled(h.sin(), 1.5).exp().cos()), actions)
     model = nn.Linear(32, 32)
     session = Forced(model, "drop")
     for _ in range(4):

@@ -115,3 +115,14 @@ def check(make: Make, actions: tuple[str, ...], steps: int = 5) -> None:
     assert same_bits(plain.gradients, ours.gradients)
     assert same_bits(plain.state, ours.state)
     assert same_bits(plain.generator, ours.generator)
+
+
+def linear(compute: Callable[[torch.Tensor], torch.Tensor]) -> Make:
+    """A linear layer, and as its loss the mean square of what `compute` makes of its output."""
+
+    def make() -> tuple[torch.nn.Module, Loss]:
+        model = torch.nn.Linear(32, 32)
+        x = torch.randn(3, 16, 32)
+        return model, lambda step: compute(model(x[step])).square().mean()
+
+    return make
