@@ -58,6 +58,7 @@ class Training:
         self._size, self._steps = chosen.batch, 0
         self._around: Callable[[], AbstractContextManager[object]] = nullcontext
         self.session: Session | None = None
+        self._random = torch.get_rng_state()  # trainings that take turns draw the same numbers
         self.losses: list[float] = []
         self.seconds: list[float] = []
 
@@ -77,6 +78,7 @@ class Training:
 
     def step(self) -> None:
         """One step; the time of forward and backward counts."""
+        torch.set_rng_state(self._random)
         batch = self._batches.batch(self._steps, self._size)
         self._steps += 1
         self._optimizer.zero_grad()
@@ -86,6 +88,7 @@ class Training:
         loss.backward()  # type: ignore[no-untyped-call]
         self.seconds.append(perf_counter() - start_s)
         self._optimizer.step()
+        self._random = torch.get_rng_state()
         self.losses.append(float(loss.detach()))
 
     def peak_bytes(self) -> int:
