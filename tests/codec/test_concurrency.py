@@ -78,7 +78,7 @@ def test_no_call_starts_threads_but_the_first():
     for _ in range(1000):
         planezip.compress(contents, threads=2)
         planezip.decompress(stream, threads=2)
-        assert native_threads() == before
+        assert native_threads() <= before  # those of others may end meanwhile
 
 
 CONTENTS = np.random.default_rng(0).integers(0, 256, 30_000_000, np.uint8)
