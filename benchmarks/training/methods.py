@@ -14,6 +14,7 @@ from torch.autograd.graph import save_on_cpu
 from torch.utils.checkpoint import checkpoint
 
 from planezip import Session
+from planezip.execution.gradients import gradients_of
 from planezip.execution.meter import Meter, Metering
 from planezip.workloads import workload
 
@@ -96,8 +97,7 @@ class Training:
         meter = Meter()
         with Metering(meter):
             self.step()
-        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        return meter.peak_bytes(gradients)
+        return meter.peak_bytes(gradients_of(self.model))
 
     def rest(self) -> None:
         """Let others have the memory of the gradients until the next step."""

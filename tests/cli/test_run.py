@@ -42,6 +42,22 @@ def test_a_users_model_trains_within_a_budget_to_the_same_bits(file: str) -> Non
     assert told["report"]["budget_bytes"] <= 0.9 * told["plain"]["peak_bytes"]
 
 
+def test_sparse_gradients_are_compared_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "sparse.py"
+    path.write_text(
+        "import torch\nfrom torch import nn\n"
+        "def make_step():\n"
+        "    model = nn.Sequential(nn.Embedding(50, 64, sparse=True), nn.Linear(64, 8))\n"
+        "    return model, lambda: model(torch.arange(40)).sin().square().sum()\n"
+    )
+    result = CliRunner().invoke(
+        main,
+        ["run", f"{path}:make_step", "--budget", "1MiB", "--steps", "3", "--compare", "--json"],
+    )
+    assert result.exit_code == 0, result.output
+    assert all(json.loads(result.stdout)["equal"].values())
+
+
 def test_people_are_told_peak_time_and_bits(file: str) -> None:
     result = CliRunner().invoke(
         main, ["run", file, "--budget", "1GiB", "--steps", "5", "--compare"]

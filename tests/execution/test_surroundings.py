@@ -166,7 +166,7 @@ def test_save_on_cpu_around_the_session_is_not_in_its_way() -> None:
     session.close()
 
 
-@torch.library.custom_op("planezip_tests::scaled", mutates_args=())
+@torch.library.custom_op("users_own::scaled", mutates_args=())
 def _scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
     return x * factor
 
@@ -187,7 +187,7 @@ def test_operators_that_are_not_torchs_own_are_never_repeated(actions: tuple[str
         loss.backward()
     schedule = session._sequences.known[0].schedule
     dropped = [v for v, action in schedule.actions.items() if action == "drop"]
-    foreign = [op.made for op in schedule.sequence.ops if op.func.namespace == "planezip_tests"]
+    foreign = [op.made for op in schedule.sequence.ops if op.func.namespace == "users_own"]
     assert foreign
     assert not {v for made in foreign for v in made} & set(dropped)
     session.close()

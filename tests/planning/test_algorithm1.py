@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planezip.planning.algorithm1 import CopyQueues, cover_deficit, fill_link
+from planezip.planning.algorithm1 import CopyQueues, Link, cover_deficit, fill_link
 from planezip.planning.draft import Draft
 from planezip.planning.problem import Problem
 from planezip.planning.replay import ReplayCosts
@@ -77,14 +77,14 @@ def test_mixed_queues_admit_what_simulating_both_with_encodings_lets_pass(trace,
 def test_stage_one_stops_as_soon_as_memory_fits():
     draft = draft_for(chain_trace([10, 10, 10, 10], 10, 10))
     copy_s = dict.fromkeys(draft.problem.candidates, (1.0, 1.0))
-    fill_link(draft, [1, 2, 3], copy_s, 1e9, draft.peak_bytes - 15)
+    fill_link(draft, Link([1, 2, 3], copy_s, 1e9), draft.peak_bytes - 15)
     assert [t for t, action in draft.actions.items() if action == "swap"] == [1, 2]
 
 
 def test_stage_one_spends_no_more_than_the_link_budget():
     draft = draft_for(chain_trace([10, 10, 10, 10], 10, 10))
     copy_s = dict.fromkeys(draft.problem.candidates, (3.0, 3.0))
-    fill_link(draft, [1, 2, 3], copy_s, 7.0, 0)
+    fill_link(draft, Link([1, 2, 3], copy_s, 7.0), 0)
     assert sum(action == "swap" for action in draft.actions.values()) == 2
 
 

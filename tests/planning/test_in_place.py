@@ -18,7 +18,7 @@ from planezip.planning import (
     make_plan,
     policy,
 )
-from planezip.planning.algorithm1 import CopyQueues, cover_deficit, fill_engines, fill_link
+from planezip.planning.algorithm1 import CopyQueues, Link, cover_deficit, fill_engines, fill_link
 from planezip.planning.in_place import in_place_recipes
 from planezip.planning.portfolio import build_plan
 from planezip.planning.recipes import Recipe
@@ -171,7 +171,7 @@ def test_stage_one_passes_over_what_the_host_has_no_room_for():
     problem = Problem(chain_trace([10, 20, 10, 10], 10, 10), UNIT)
     pool = HostPool(25, {t: c.bytes for t, c in problem.candidates.items()})
     draft = Planner(problem, pool=pool).draft()
-    fill_link(draft, [1, 2, 3], dict.fromkeys(problem.candidates, (1.0, 1.0)), 1e9, 0)
+    fill_link(draft, Link([1, 2, 3], dict.fromkeys(problem.candidates, (1.0, 1.0)), 1e9), 0)
     assert [t for t, action in draft.actions.items() if action == "swap"] == [1, 3]
 
 

@@ -269,3 +269,59 @@ def test_nothing_is_recomputed_where_that_is_not_wanted() -> None:
     report = session.report()
     assert "drop" not in report.actions
     assert report.actions["swap"][0] > 0
+
+
+def test_gradients_that_accumulate_have_a_plan_of_their_own() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.Sigmoid())
+    session = Session(model, budget_ratio=0.9, min_bytes=0)
+    x = torch.randn(64, 64)
+    for step in range(14):
+        if step % 2 == 0:
+            model.zero_grad()
+        with Tracker(model) as tracker, session:
+            loss = model(x).square().sum()
+        with tracker:
+            loss.backward()
+    assert session.report().sequences == 2
+    assert session.report().passes["planned"] >= 6
+    budget = session.report().budget_bytes
+    assert budget is not None
+    assert tracker.peak_bytes() <= budget + 4
+    session.close()
+
+
+def test_recurrent_layers_keep_to_the_budget() -> None:
+    torch.manual_seed(0)
+    model = nn.GRU(32, 64)
+    x = torch.randn(12, 64, 32)
+    session = Session(model, budget_ratio=0.8, min_bytes=0)
+    for _ in range(5):
+        model.zero_grad()
+        with session:
+            loss = model(x)[0].square().sum()
+        loss.backward()
+    report = session.report()
+    assert report.budget_bytes is not None
+    assert report.measured_peak_bytes is not None
+    assert report.measured_peak_bytes <= report.budget_bytes
+    session.close()
+
+
+def test_a_training_with_retained_graphs_keeps_to_the_budget() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(4)))
+    session = Session(model, budget_ratio=0.8, min_bytes=0)
+    x = torch.randn(256, 64)
+    for _ in range(8):
+        model.zero_grad()
+        with Tracker(model) as tracker, session:
+            loss = F.mse_loss(model(x), x)
+        with tracker:
+            loss.backward(retain_graph=True)
+            loss.backward()
+    budget = session.report().budget_bytes
+    assert budget is not None
+    assert session.report().passes["planned"] >= 3
+    assert tracker.peak_bytes() <= budget + 4
+    session.close()

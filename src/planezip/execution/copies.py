@@ -95,9 +95,8 @@ class Copier:
         self._closed = False
 
     def start(self, work: Callable[..., T], *args: Any) -> "Future[T]":
-        """Let a worker thread do it."""
-        if self._closed:
-            raise RuntimeError("the session was closed before backward, activations and all")
+        """Let a worker thread do it; what `restore` raises."""
+        self._check_open()
         return self._workers.submit(work, *args)
 
     def make(
@@ -122,7 +121,12 @@ class Copier:
         return Copy(stream, size, memory.nbytes(), dtype)
 
     def restore(self, copy: Copy, seen: OnMemory = _nothing) -> Memory:
-        """A new storage with the contents, bit for bit; `seen` is told as soon as it exists."""
+        """A new storage with the contents, bit for bit; `seen` is told as soon as it exists.
+
+        Raises:
+            RuntimeError: the copier is closed.
+        """
+        self._check_open()
         start = perf_counter()
         memory = self._device.allocate(copy.raw_bytes)
         seen(memory)
@@ -138,8 +142,12 @@ class Copier:
 
     def close(self) -> None:
         """End the threads when they have done what they are at."""
-        self._closed = True
         self._workers.shutdown(wait=True)
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the session was closed before backward, activations and all")
 
     def _room(self, size: int) -> Bytes:
         """Memory for a stream that this thread uses again and again."""

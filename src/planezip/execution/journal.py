@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 from planezip.execution.meter import Meter
-
-Happening = Literal["op", "replay", "stall", "swap_out", "swap_in", "encode", "decode"]
+from planezip.records.timeline import Happening
 
 
 class Entry(NamedTuple):

@@ -99,7 +99,6 @@ class Pool:
     Attributes:
         used_bytes, peak_bytes: chunks in use in memory, now and at most, times their size.
         spilled_bytes: chunks in use beyond the capacity.
-        closed: its memory has been given back.
     """
 
     def __init__(self, capacity_bytes: int, spill: SpillFile | None = None) -> None:
@@ -108,7 +107,6 @@ class Pool:
         if spill is not None:
             self._tiers += (_Tier(spill, 1 << 62),)
         self._lock = Lock()
-        self.closed = False
 
     def put(self, data: Bytes) -> "Record":
         """Store a copy of `data`; PoolFullError if it does not fit."""
@@ -151,7 +149,6 @@ class Pool:
 
     def close(self) -> None:
         """Give the memory back; records become unreadable."""
-        self.closed = True
         for tier in self._tiers:
             tier.backing.close()
 
@@ -203,9 +200,7 @@ class Record:
         self._pool, self._tier, self._chunks, self.nbytes = pool, tier, chunks, nbytes
 
     def read(self, out: Bytes) -> None:
-        """Copy it into the first `nbytes` of `out`; RuntimeError if the pool is closed."""
-        if self._pool.closed:
-            raise RuntimeError("the session was closed before backward, activations and all")
+        """Copy it into the first `nbytes` of `out`."""
         for i, chunk in enumerate(self._chunks):
             start = i * CHUNK_BYTES
             self._tier.backing.read(chunk, out[start : min(start + CHUNK_BYTES, self.nbytes)])

@@ -195,29 +195,19 @@ class TraceBuilder:
     def _marker(
         self, name: str, phase: Phase, reads: tuple[int, ...], seconds: float = 0.0
     ) -> None:
-        """A pseudo operator that makes nothing."""
-        nothing = len(self._storages)
-        self._storages.append(Storage(nothing, "activation", "uint8", 0, len(self._ops), 0))
-        self._pseudo_operator(name, phase, reads, (nothing,), seconds)
-
-    def _pseudo_operator(
-        self,
-        name: str,
-        phase: Phase,
-        reads: tuple[int, ...],
-        writes: tuple[int, ...],
-        seconds: float = 0.0,
-    ) -> None:
+        """A pseudo operator, which makes nothing of any size."""
+        index, nothing = len(self._ops), len(self._storages)
+        self._storages.append(Storage(nothing, "activation", "uint8", 0, index, 0))
         self._ops.append(
             Op(
-                index=len(self._ops),
+                index=index,
                 name=name,
                 phase=phase,
                 flops=0,
                 fp32_bytes=0,
                 other_bytes=0,
                 reads=reads,
-                writes=writes,
+                writes=(nothing,),
                 measured_s=seconds,
             )
         )

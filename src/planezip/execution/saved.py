@@ -8,9 +8,10 @@ import torch
 
 from planezip.execution.copies import Copier, Copy
 from planezip.execution.device import Memory
-from planezip.execution.journal import Happening, Journal
+from planezip.execution.journal import Journal
 from planezip.execution.pool import PoolFullError
 from planezip.records import Action
+from planezip.records.timeline import Happening
 
 
 @dataclass(slots=True, eq=False)

@@ -1,6 +1,7 @@
 """Algorithm 1 of the paper: fill idle link time with swaps, cover the rest with drops."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from planezip.planning.draft import Draft
 from planezip.planning.problem import Problem
@@ -42,15 +43,24 @@ class CopyQueues:
         return True
 
 
+class Link(NamedTuple):
+    """What stage one fills.
+
+    Attributes:
+        order: candidates, the best to swap first.
+        copy_s: candidate -> seconds out and back.
+        budget_s: of transfers in the slower direction.
+    """
+
+    order: Iterable[int]
+    copy_s: Mapping[int, tuple[float, float]]
+    budget_s: float
+
+
 def fill_link(
-    draft: Draft,
-    order: Iterable[int],
-    copy_s: Mapping[int, tuple[float, float]],
-    link_budget_s: float,
-    target_bytes: int,
-    queues: CopyQueues | None = None,
+    draft: Draft, link: Link, target_bytes: int, queues: CopyQueues | None = None
 ) -> None:
-    """Stage one, lines 2-7: swap in `order` until the link budget or the deficit is used up.
+    """Stage one, lines 2-7: swap in order until the link's budget or the deficit is used up.
 
     What is evicted already is passed over, and so is what the host has no room for.
 
@@ -59,14 +69,14 @@ def fill_link(
     """
     queues = queues or CopyQueues(draft.problem)
     used_s = 0.0
-    for t in order:
+    for t in link.order:
         if draft.peak_bytes <= target_bytes:
             break
         if draft.actions[t] != "keep" or not draft.may_swap(t):
             continue
-        out_s, in_s = copy_s[t]
+        out_s, in_s = link.copy_s[t]
         # One budget for both directions: it is charged with the slower of the two transfers.
-        if used_s + max(out_s, in_s) <= link_budget_s and queues.admit(t, out_s, in_s):
+        if used_s + max(out_s, in_s) <= link.budget_s and queues.admit(t, out_s, in_s):
             draft.evict(t, "swap")
             used_s += max(out_s, in_s)
 

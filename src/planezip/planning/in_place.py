@@ -6,11 +6,11 @@ queues and no link's, and is exact whatever it would cost to recompute.
 
 from collections.abc import Iterator, Mapping
 
-from planezip.planning.algorithm1 import CopyQueues, cover_deficit, fill_engines, fill_link
+from planezip.planning.algorithm1 import CopyQueues, Link, cover_deficit, fill_engines, fill_link
 from planezip.planning.draft import Draft
 from planezip.planning.planner import Planner
 from planezip.planning.problem import Candidate
-from planezip.planning.recipes import RANKINGS, Recipe, algorithm1_recipes
+from planezip.planning.recipes import RANKINGS, Recipe, algorithm1_recipes, transfer_cost_s
 from planezip.records import compressed_bytes
 
 # Compressed sizes in memory are predictions, and no copy makes good what they lack: so much of the
@@ -49,7 +49,7 @@ class _Ways:
     """
 
     def __init__(self, planner: Planner, ratios: Mapping[int, float]) -> None:
-        self._planner, self._ratios = planner, ratios
+        self._transfer_cost_s = transfer_cost_s(planner, ratios)
         problem = planner.problem
         self._compress_s = {t: planner.compress_s(t) for t in problem.candidates}
         saved = {
@@ -62,54 +62,31 @@ class _Ways:
 
         self.order = sorted((t for t in problem.candidates if saved[t]), key=worth, reverse=True)
 
-    def link_first(
-        self,
-        draft: Draft,
-        order: list[int],
-        copy_s: Mapping[int, tuple[float, float]],
-        link_budget_s: float,
-        target_bytes: int,
-    ) -> None:
+    def link_first(self, draft: Draft, link: Link, target_bytes: int) -> None:
         """Swap, compress what the queues can still hide, drop the rest."""
         queues, target_bytes = CopyQueues(draft.problem, mixed=True), _with_margin(target_bytes)
-        fill_link(draft, order, copy_s, link_budget_s, target_bytes, queues)
+        fill_link(draft, link, target_bytes, queues)
         fill_engines(draft, self.order, self._compress_s, target_bytes, queues)
         cover_deficit(draft, target_bytes)
 
-    def engines_first(
-        self,
-        draft: Draft,
-        order: list[int],
-        copy_s: Mapping[int, tuple[float, float]],
-        link_budget_s: float,
-        target_bytes: int,
-    ) -> None:
+    def engines_first(self, draft: Draft, link: Link, target_bytes: int) -> None:
         """Compress what the queues can hide, swap what they can still hide, drop the rest."""
         queues, target_bytes = CopyQueues(draft.problem, mixed=True), _with_margin(target_bytes)
         fill_engines(draft, self.order, self._compress_s, target_bytes, queues)
-        fill_link(draft, order, copy_s, link_budget_s, target_bytes, queues)
+        fill_link(draft, link, target_bytes, queues)
         cover_deficit(draft, target_bytes)
 
-    def stalling(
-        self,
-        draft: Draft,
-        order: list[int],
-        copy_s: Mapping[int, tuple[float, float]],
-        link_budget_s: float,
-        target_bytes: int,
-    ) -> None:
+    def stalling(self, draft: Draft, link: Link, target_bytes: int) -> None:
         """Swap what the queue can hide; of the rest compress what costs less so than dropped."""
         target_bytes = _with_margin(target_bytes)
-        fill_link(draft, order, copy_s, link_budget_s, target_bytes)
+        fill_link(draft, link, target_bytes)
         cover_deficit(draft, target_bytes, compress_cost_s=self._compress_cost_s)
 
     def cost_model(self, draft: Draft, target_bytes: int) -> None:
         """Stage two alone, each tensor evicted in the way that costs least a byte (Eq. 1)."""
-        ways = self._swap_cost_s, self._compress_cost_s
-        cover_deficit(draft, _with_margin(target_bytes), *ways)
-
-    def _swap_cost_s(self, c: Candidate) -> float:
-        return max(self._planner.copy_s(c.storage, self._ratios.get(c.storage, 1.0)))
+        cover_deficit(
+            draft, _with_margin(target_bytes), self._transfer_cost_s, self._compress_cost_s
+        )
 
     def _compress_cost_s(self, c: Candidate) -> float:
         return max(self._compress_s[c.storage])

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from planezip.planning.algorithm1 import cover_deficit, fill_link
+from planezip.planning.algorithm1 import Link, cover_deficit, fill_link
 from planezip.planning.draft import Draft
 from planezip.planning.planner import Planner
 from planezip.planning.problem import Candidate
+from planezip.planning.scores import EvictionCost
 
 Decide = Callable[[Draft, int], None]  # fill in the draft's actions for a target in bytes
-Stages = Callable[[Draft, list[int], Mapping[int, tuple[float, float]], float, int], None]
-
+Stages = Callable[[Draft, Link, int], None]
 
 LINK_FRACTIONS = (1.0, 0.75, 0.5, 0.25)
 RANKINGS = ("recompute/copy", "bytes/copy", "recompute/bytes")
@@ -32,16 +32,17 @@ def recompute_only() -> Recipe:
 
 def cost_model(planner: Planner, ratios: Mapping[int, float]) -> Recipe:
     """Stage two with Eq. 1: MegTaiChi's cost model, transfers at the given ratios."""
-
-    def swap_cost_s(c: Candidate) -> float:
-        out_s, in_s = planner.copy_s(c.storage, ratios.get(c.storage, 1.0))
-        # Eq. 1 charges one transfer; with an asymmetric link, the slower direction.
-        return max(out_s, in_s)
+    swap_cost_s = transfer_cost_s(planner, ratios)
 
     def decide(draft: Draft, target_bytes: int) -> None:
         cover_deficit(draft, target_bytes, swap_cost_s)
 
     return Recipe("cost model", decide, meets_deadlines=False)
+
+
+def transfer_cost_s(planner: Planner, ratios: Mapping[int, float]) -> EvictionCost:
+    """What Eq. 1 charges for a swap: one transfer; with an asymmetric link, the slower one."""
+    return lambda c: max(planner.copy_s(c.storage, ratios.get(c.storage, 1.0)))
 
 
 def largest_idle_first(planner: Planner) -> Recipe:
@@ -60,14 +61,8 @@ def largest_idle_first(planner: Planner) -> Recipe:
     return Recipe("largest bytes x idle", decide, meets_deadlines=False)
 
 
-def _both_stages(
-    draft: Draft,
-    order: list[int],
-    copy_s: Mapping[int, tuple[float, float]],
-    link_budget_s: float,
-    target_bytes: int,
-) -> None:
-    fill_link(draft, order, copy_s, link_budget_s, target_bytes)
+def _both_stages(draft: Draft, link: Link, target_bytes: int) -> None:
+    fill_link(draft, link, target_bytes)
     cover_deficit(draft, target_bytes)
 
 
@@ -83,8 +78,7 @@ def algorithm1_recipes(
     """Algorithm 1 for every ranking and link fraction.
 
     Args:
-        stages: what to do with a draft, the candidates in order of the ranking, their seconds out
-            and back, the link budget in seconds and the target in bytes.
+        stages: what to do with a draft, a link whose order is the ranking, and a target in bytes.
     """
     problem = planner.problem
     copy_s = {t: planner.copy_s(t, ratios.get(t, 1.0)) for t in problem.candidates}
@@ -107,14 +101,9 @@ def algorithm1_recipes(
         # latest deadline for its way back.
         order = sorted(problem.candidates, key=rank[ranking], reverse=True)
         for fraction in fractions:
-            link_budget_s = fraction * min(problem.forward_s, problem.backward_s)
+            link = Link(order, copy_s, fraction * min(problem.forward_s, problem.backward_s))
 
-            def decide(
-                draft: Draft,
-                target_bytes: int,
-                order: list[int] = order,
-                link_budget_s: float = link_budget_s,
-            ) -> None:
-                stages(draft, order, copy_s, link_budget_s, target_bytes)
+            def decide(draft: Draft, target_bytes: int, link: Link = link) -> None:
+                stages(draft, link, target_bytes)
 
             yield Recipe(f"{label}{ranking} eta={fraction:g}", decide, meets_deadlines)

@@ -7,7 +7,7 @@ swaps fill the link as in Algorithm 1, and what is still too much is covered as 
 
 from collections.abc import Callable, Iterator, Mapping
 
-from planezip.planning.algorithm1 import cover_deficit, fill_link
+from planezip.planning.algorithm1 import Link, cover_deficit, fill_link
 from planezip.planning.draft import Draft
 from planezip.planning.planner import Planner
 from planezip.planning.problem import Problem
@@ -51,7 +51,8 @@ def rounded_recipes(
         "first produced": lambda t: -problem.rank[t],
     }
     for threshold in THRESHOLDS:
-        drops = [t for t in problem.candidates if share[t] >= threshold]
+        # The program lets replays read more than planners do.
+        drops = [t for t in problem.candidates if share[t] >= threshold and planner.can_drop(t)]
         for order, key in orders.items():
             swaps = sorted(problem.candidates.keys() - set(drops), key=problem.rank.__getitem__)
             swaps.sort(key=key, reverse=True)
@@ -70,7 +71,7 @@ def _decide(
     def decide(draft: Draft, target_bytes: int) -> None:
         for t in drops:
             draft.evict(t, "drop")
-        fill_link(draft, swaps, copy_s, link_budget_s, target_bytes)
+        fill_link(draft, Link(swaps, copy_s, link_budget_s), target_bytes)
         cover_deficit(draft, target_bytes)
 
     return decide

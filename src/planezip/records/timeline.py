@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Stream = Literal["compute", "d2h", "h2d"]
+Happening = Literal["op", "replay", "stall", "swap_out", "swap_in", "encode", "decode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Event:
     start_s: float
     end_s: float
     stream: Stream
-    kind: Literal["op", "replay", "stall", "swap_out", "swap_in", "encode", "decode"]
+    kind: Happening
     step: int
     storage: int = -1
 

@@ -5,6 +5,7 @@ Its text is plain: what draws it sees to it that nothing in it is taken for mark
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import mean
 
 from rich import box
 from rich.console import Console
@@ -58,6 +59,12 @@ def markdown(grid: Grid) -> str:
     lines = [grid.headers, align, *grid.rows]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return "\n\n".join(part for part in (f"**{grid.title}**", table, grid.note) if part)
+
+
+def mean_of_all(values: Sequence[float | None]) -> float | None:
+    """Their mean; None if one of them is missing, or all are."""
+    known = [value for value in values if value is not None]
+    return mean(known) if known and len(known) == len(values) else None
 
 
 def number(value: float | None, digits: int = 2, absent: str = "–") -> str:

@@ -7,6 +7,7 @@ from time import perf_counter
 
 import torch
 
+from planezip.execution.gradients import gradients_of
 from planezip.execution.meter import Meter, Metering
 from planezip.session.report import SessionReport
 from planezip.session.session import Session
@@ -108,13 +109,13 @@ def _train(training: Training, session: Session | None, steps: int, on_step: OnS
             meter = Meter()
             with Metering(meter):
                 loss = _step(training, session, step)
-            gradients = [p.grad for p in training.model.parameters() if p.grad is not None]
+            gradients = list(gradients_of(training.model))
             run.peak_bytes = meter.peak_bytes(gradients)
         else:
             loss = _step(training, session, step)
         run.seconds.append(perf_counter() - start)
         if last:
-            run.state["gradients"] = [t.clone() for t in gradients if not t.is_sparse]
+            run.state["gradients"] = [t.clone() for t in gradients]
         training.optimizer.step()
         run.losses.append(float(loss))
         if on_step:

@@ -17,6 +17,7 @@ from planezip.errors import InputError
 from planezip.execution.backward import Around, stop_watching, watch_next_backward
 from planezip.execution.copies import Copier, Work
 from planezip.execution.forward import Forward
+from planezip.execution.gradients import gradients_of
 from planezip.execution.guards import Environment
 from planezip.execution.handle import Handle
 from planezip.execution.pool import DEFAULT_CAPACITY_BYTES, Pool, SpillFile
@@ -252,7 +253,7 @@ class Session:
             with recorder, _running(recorder):
                 yield
         forward.seconds += perf_counter() - start_s
-        forward.backward_over(_gradients(self._model))
+        forward.backward_over(gradients_of(self._model))
         # Some of the graph may still be there, and used yet. A plan is made from what is used once;
         # what a retained graph takes as well is measured.
         measures = forward.journal is not None
@@ -307,18 +308,6 @@ def _running(recorder: Recorder) -> Iterator[None]:
 
 def _no_forward() -> None:
     """In the place of a weak reference."""
-
-
-def _gradients(model: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """The tensors with memory that hold gradients of a model's parameters."""
-    for parameter in model.parameters():
-        gradient = parameter.grad
-        if gradient is None:
-            continue
-        if gradient.is_sparse:
-            yield from (gradient._indices(), gradient._values())
-        elif gradient.layout is torch.strided:
-            yield getattr(gradient, "_local_tensor", gradient)  # that of a sharded one
 
 
 def _unpack(handle: Handle) -> torch.Tensor:

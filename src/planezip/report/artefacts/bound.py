@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
 
 from planezip.planning import PAPER_POLICIES
 from planezip.records import PAPER_PLATFORMS
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
 from planezip.report.artefacts.fig4 import at_every_budget
-from planezip.report.grid import Grid, number
+from planezip.report.grid import Grid, mean_of_all, number
 from planezip.report.names import BOUND_CLASS
 from planezip.report.names import POLICIES as TITLES
 from planezip.report.study import Study
@@ -67,9 +66,8 @@ def _grid(rows: Sequence[Distance]) -> Grid:
                 five = [found.get((name, budget, policy, m)) for m in PAPER_MODELS]
                 columns = ("overhead_pct", "bound_pct", "over_bound_pct")
                 values = [[getattr(r, column, None) for r in five] for column in columns]
-                lines.append(
-                    [f"{name} {budget:g}%", TITLES[policy]] + [number(_mean(v), 1) for v in values]
-                )
+                means = [number(mean_of_all(v), 1) for v in values]
+                lines.append([f"{name} {budget:g}%", TITLES[policy], *means])
     return Grid(
         "Mean overhead in % beside a lower bound",
         ("budget", "policy", "overhead", "bound", "over the bound"),
@@ -77,12 +75,6 @@ def _grid(rows: Sequence[Distance]) -> Grid:
         words=2,
         note=f"The bound of a policy is that of all plans with its transfers. {BOUND_CLASS}",
     )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    """None if there is no value of one of them."""
-    found = [value for value in values if value is not None]
-    return mean(found) if len(found) == len(values) else None
 
 
 BOUND = Artefact("bound", "Distance to the bound", Distance, _rows, _grid, tasks=at_every_budget)

@@ -1,10 +1,9 @@
 """Training on sequences of changing length: one plan per operator sequence, or online eviction."""
 
 from collections.abc import Sequence
-from statistics import mean
 
 from planezip.report.artefacts.artefact import Artefact
-from planezip.report.grid import Grid, number
+from planezip.report.grid import Grid, mean_of_all, number
 from planezip.report.names import DYNAMIC_POLICIES as TITLES
 from planezip.report.names import model_title
 from planezip.report.study import Study
@@ -33,18 +32,13 @@ def _iteration_grid(rows: Sequence[DynamicIteration]) -> Grid:
                 model_title(model),
                 f"{name} {budget:g}%",
                 TITLES[policy],
-                *(number(_mean(cells.get(n, [])), 1) for n in lengths),
+                *(number(mean_of_all(cells.get(n, [])), 1) for n in lengths),
             )
             for (model, name, budget, policy), cells in found.items()
         ],
         words=3,
         note="The budget is a share of the longest sequence's peak.",
     )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return mean(known) if known and len(known) == len(values) else None
 
 
 def _summary_grid(rows: Sequence[DynamicSummary]) -> Grid:

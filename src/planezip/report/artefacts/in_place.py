@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
 
 from planezip.records import PAPER_PLATFORMS, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
-from planezip.report.grid import Grid, number
+from planezip.report.grid import Grid, mean_of_all, number
 from planezip.report.names import POLICIES as TITLES
 from planezip.report.study import Study, Task
 
@@ -77,10 +76,10 @@ def _grid(rows: Sequence[InPlace]) -> Grid:
             for semantics in SEMANTICS.values():
                 for policy in POLICIES:
                     five = [found.get((name, budget, policy, semantics, m)) for m in PAPER_MODELS]
-                    line.append(_mean([r.overhead_pct if r else None for r in five]))
+                    line.append(_mean(five, "overhead_pct"))
             for policy in POLICIES:
                 five = [found.get((name, budget, policy, "kept", m)) for m in PAPER_MODELS]
-                line.append(_mean([r.bound_pct if r else None for r in five]))
+                line.append(_mean(five, "bound_pct"))
             lines.append(line)
     heads = [f"{TITLES[p]}, {semantics}" for semantics in SEMANTICS.values() for p in POLICIES]
     return Grid(
@@ -91,10 +90,8 @@ def _grid(rows: Sequence[InPlace]) -> Grid:
     )
 
 
-def _mean(values: Sequence[float | None]) -> str:
-    """A dash if there is no value of one of them."""
-    known = [value for value in values if value is not None]
-    return number(mean(known) if len(known) == len(values) else None, 1)
+def _mean(five: Sequence[InPlace | None], column: str) -> str:
+    return number(mean_of_all([getattr(row, column, None) for row in five]), 1)
 
 
 IN_PLACE = Artefact("in_place", "Compression in place", InPlace, _rows, _grid, tasks=_tasks)

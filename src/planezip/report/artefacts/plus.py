@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
 
 from planezip.planning import POLICIES
 from planezip.records import PAPER_PLATFORMS, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
-from planezip.report.grid import Grid, number
+from planezip.report.grid import Grid, mean_of_all, number
 from planezip.report.names import POLICIES as TITLES
 from planezip.report.study import BUDGETS_PCT, Study, Task
 
@@ -76,8 +75,8 @@ def _grid(rows: Sequence[Found]) -> Grid:
                     found.get((name, budget, policy, "kept" if kept else "freed", model))
                     for model in PAPER_MODELS
                 ]
-                line.append(_mean([r.overhead_pct if r else None for r in five]))
-            lines.append([*line, _mean([r.bound_pct if r else None for r in five])])
+                line.append(_mean(five, "overhead_pct"))
+            lines.append([*line, _mean(five, "bound_pct")])
     heads = [f"{TITLES[p]}{'' if p == 'planezip+' else _word(kept)}" for p, kept in COMPARED]
     return Grid(
         "Mean overhead in % of PlaneZip+ and what it is measured against",
@@ -91,10 +90,8 @@ def _word(kept: bool) -> str:
     return ", kept" if kept else ", freed"
 
 
-def _mean(values: Sequence[float | None]) -> str:
-    """A dash if there is no value of one of them."""
-    known = [value for value in values if value is not None]
-    return number(mean(known) if len(known) == len(values) else None, 1)
+def _mean(five: Sequence[Found | None], column: str) -> str:
+    return number(mean_of_all([getattr(row, column, None) for row in five]), 1)
 
 
 PLUS = Artefact("plus", "PlaneZip+", Found, _rows, _grid, tasks=_tasks)

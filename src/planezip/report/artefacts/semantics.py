@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
 
 from planezip.planning import PAPER_POLICIES
 from planezip.records import PAPER_PLATFORMS, platform
 from planezip.records.measurements import PAPER_MODELS
 from planezip.report.artefacts.artefact import Artefact
-from planezip.report.grid import Grid, number
+from planezip.report.grid import Grid, mean_of_all, number
 from planezip.report.names import POLICIES as TITLES
 from planezip.report.study import BUDGETS_PCT, Study, Task
 
@@ -67,12 +66,8 @@ def _grid(rows: Sequence[Semantics]) -> Grid:
             for policy in PAPER_POLICIES:
                 line = [f"{name} {budget:g}%", TITLES[policy]]
                 for semantics in SEMANTICS:
-                    five = [
-                        x
-                        for m in PAPER_MODELS
-                        if (x := found.get((name, budget, policy, semantics, m))) is not None
-                    ]
-                    line.append(number(mean(five) if len(five) == len(PAPER_MODELS) else None, 1))
+                    five = [found.get((name, budget, policy, semantics, m)) for m in PAPER_MODELS]
+                    line.append(number(mean_of_all(five), 1))
                 lines.append(line)
     return Grid(
         "Mean overhead in % by what happens to what a replay recomputes",
